@@ -86,7 +86,7 @@ static int make_ctx(shmemd_ctx_t *ctx, const ring_memory_t *m)
 	ctx->latch = (shmemd_latch_t *)ring_alloc(sizeof(shmemd_latch_t), 0, 0);
 	ctx->error = (shmemd_error_t *)ring_alloc(sizeof(shmemd_error_t), 1, 0);
 	ctx->timeout_ns = 2000000000;
-	ctx->self = (const shmemd_ctx_t *)ring_alloc(sizeof(*ctx), 0, 0);
+	ctx->device_copy = (const shmemd_ctx_t *)ring_alloc(sizeof(*ctx), 0, 0);
 	ctx->geometry = SHMEMD_GEOMETRY(RING_LOG_GRANULE, m->log_depth, RING_LOG_BATCH,
 					SHMEMD_MLX5_INLINE_MAX);
 	return make_tables(ctx);
@@ -149,7 +149,8 @@ int ring_queues_reset(ring_queues_t *q, uint32_t ctx_flags, uint32_t path_flags,
 	ctx->flags = SHMEMD_CTX_NIC | SHMEMD_CTX_WORLD | ctx_flags;
 	for (uint32_t k = 0; k < RING_MAX_CHANNELS; k++)
 		reset_channel(q, k, path_flags, n);
-	return ring_failed(cudaMemcpy((void *)ctx->self, ctx, sizeof(*ctx), cudaMemcpyHostToDevice),
+	return ring_failed(cudaMemcpy((void *)ctx->device_copy, ctx, sizeof(*ctx),
+				      cudaMemcpyHostToDevice),
 			   "writing the context") ||
 	       ring_failed(cudaMemcpy2D(channel_at(q, 0), (size_t)N_WORLD * ctx->channel_nbytes,
 					q->copy, sizeof(q->copy[0]), sizeof(q->copy[0]),

@@ -33,82 +33,92 @@
 SHMEMD_FN void shmemd_atomic_set_u32(const shmemd_ctx_t *ctx, uint32_t *dst, uint32_t value,
 				     int pe SHMEMD_SITE)
 {
-	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe), SHMEMDI_AMO_SET, value);
+	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), dst, 4, pe), SHMEMDI_AMO_SET,
+		    value);
 }
 
 /* As above: *dst = value, 64 bits. */
 SHMEMD_FN void shmemd_atomic_set_u64(const shmemd_ctx_t *ctx, uint64_t *dst, uint64_t value,
 				     int pe SHMEMD_SITE)
 {
-	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe), SHMEMDI_AMO_SET, value);
+	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), dst, 8, pe), SHMEMDI_AMO_SET,
+		    value);
 }
 
 /* As above: *dst += value, 32 bits. */
 SHMEMD_FN void shmemd_atomic_add_u32(const shmemd_ctx_t *ctx, uint32_t *dst, uint32_t value,
 				     int pe SHMEMD_SITE)
 {
-	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe), SHMEMDI_AMO_ADD, value);
+	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), dst, 4, pe), SHMEMDI_AMO_ADD,
+		    value);
 }
 
 /* As above: *dst += value, 64 bits. */
 SHMEMD_FN void shmemd_atomic_add_u64(const shmemd_ctx_t *ctx, uint64_t *dst, uint64_t value,
 				     int pe SHMEMD_SITE)
 {
-	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe), SHMEMDI_AMO_ADD, value);
+	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), dst, 8, pe), SHMEMDI_AMO_ADD,
+		    value);
 }
 
 /* As above: *dst &= value, 32 bits. */
 SHMEMD_FN void shmemd_atomic_and_u32(const shmemd_ctx_t *ctx, uint32_t *dst, uint32_t value,
 				     int pe SHMEMD_SITE)
 {
-	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe), SHMEMDI_AMO_AND, value);
+	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), dst, 4, pe), SHMEMDI_AMO_AND,
+		    value);
 }
 
 /* As above: *dst &= value, 64 bits. */
 SHMEMD_FN void shmemd_atomic_and_u64(const shmemd_ctx_t *ctx, uint64_t *dst, uint64_t value,
 				     int pe SHMEMD_SITE)
 {
-	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe), SHMEMDI_AMO_AND, value);
+	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), dst, 8, pe), SHMEMDI_AMO_AND,
+		    value);
 }
 
 /* As above: *dst |= value, 32 bits. */
 SHMEMD_FN void shmemd_atomic_or_u32(const shmemd_ctx_t *ctx, uint32_t *dst, uint32_t value,
 				    int pe SHMEMD_SITE)
 {
-	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe), SHMEMDI_AMO_OR, value);
+	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), dst, 4, pe), SHMEMDI_AMO_OR,
+		    value);
 }
 
 /* As above: *dst |= value, 64 bits. */
 SHMEMD_FN void shmemd_atomic_or_u64(const shmemd_ctx_t *ctx, uint64_t *dst, uint64_t value,
 				    int pe SHMEMD_SITE)
 {
-	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe), SHMEMDI_AMO_OR, value);
+	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), dst, 8, pe), SHMEMDI_AMO_OR,
+		    value);
 }
 
 /* As above: *dst ^= value, 32 bits. */
 SHMEMD_FN void shmemd_atomic_xor_u32(const shmemd_ctx_t *ctx, uint32_t *dst, uint32_t value,
 				     int pe SHMEMD_SITE)
 {
-	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe), SHMEMDI_AMO_XOR, value);
+	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), dst, 4, pe), SHMEMDI_AMO_XOR,
+		    value);
 }
 
 /* As above: *dst ^= value, 64 bits. */
 SHMEMD_FN void shmemd_atomic_xor_u64(const shmemd_ctx_t *ctx, uint64_t *dst, uint64_t value,
 				     int pe SHMEMD_SITE)
 {
-	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe), SHMEMDI_AMO_XOR, value);
+	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), dst, 8, pe), SHMEMDI_AMO_XOR,
+		    value);
 }
 
 /* As above: ++*dst, 32 bits. */
 SHMEMD_FN void shmemd_atomic_inc_u32(const shmemd_ctx_t *ctx, uint32_t *dst, int pe SHMEMD_SITE)
 {
-	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe), SHMEMDI_AMO_ADD, 1);
+	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), dst, 4, pe), SHMEMDI_AMO_ADD, 1);
 }
 
 /* As above: ++*dst, 64 bits. */
 SHMEMD_FN void shmemd_atomic_inc_u64(const shmemd_ctx_t *ctx, uint64_t *dst, int pe SHMEMD_SITE)
 {
-	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe), SHMEMDI_AMO_ADD, 1);
+	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), dst, 8, pe), SHMEMDI_AMO_ADD, 1);
 }
 
 /* Read *src on PE pe.
@@ -127,7 +137,7 @@ SHMEMD_FN void shmemd_atomic_inc_u64(const shmemd_ctx_t *ctx, uint64_t *dst, int
 SHMEMD_FN int shmemd_atomic_fetch_u32(const shmemd_ctx_t *ctx, uint32_t *old, const uint32_t *src,
 				      int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), src, 4, pe),
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), src, 4, pe),
 				 SHMEMDI_AMO_FETCH, old, 0, 0);
 }
 
@@ -135,7 +145,7 @@ SHMEMD_FN int shmemd_atomic_fetch_u32(const shmemd_ctx_t *ctx, uint32_t *old, co
 SHMEMD_FN int shmemd_atomic_fetch_u64(const shmemd_ctx_t *ctx, uint64_t *old, const uint64_t *src,
 				      int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), src, 8, pe),
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), src, 8, pe),
 				 SHMEMDI_AMO_FETCH, old, 0, 0);
 }
 
@@ -143,7 +153,7 @@ SHMEMD_FN int shmemd_atomic_fetch_u64(const shmemd_ctx_t *ctx, uint64_t *old, co
 SHMEMD_FN int shmemd_atomic_swap_u32(const shmemd_ctx_t *ctx, uint32_t *old, uint32_t *dst,
 				     uint32_t value, int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe),
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), dst, 4, pe),
 				 SHMEMDI_AMO_SET, old, value, 0);
 }
 
@@ -151,7 +161,7 @@ SHMEMD_FN int shmemd_atomic_swap_u32(const shmemd_ctx_t *ctx, uint32_t *old, uin
 SHMEMD_FN int shmemd_atomic_swap_u64(const shmemd_ctx_t *ctx, uint64_t *old, uint64_t *dst,
 				     uint64_t value, int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe),
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), dst, 8, pe),
 				 SHMEMDI_AMO_SET, old, value, 0);
 }
 
@@ -159,7 +169,7 @@ SHMEMD_FN int shmemd_atomic_swap_u64(const shmemd_ctx_t *ctx, uint64_t *old, uin
 SHMEMD_FN int shmemd_atomic_fetch_add_u32(const shmemd_ctx_t *ctx, uint32_t *old, uint32_t *dst,
 					  uint32_t value, int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe),
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), dst, 4, pe),
 				 SHMEMDI_AMO_ADD, old, value, 0);
 }
 
@@ -167,7 +177,7 @@ SHMEMD_FN int shmemd_atomic_fetch_add_u32(const shmemd_ctx_t *ctx, uint32_t *old
 SHMEMD_FN int shmemd_atomic_fetch_add_u64(const shmemd_ctx_t *ctx, uint64_t *old, uint64_t *dst,
 					  uint64_t value, int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe),
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), dst, 8, pe),
 				 SHMEMDI_AMO_ADD, old, value, 0);
 }
 
@@ -175,7 +185,7 @@ SHMEMD_FN int shmemd_atomic_fetch_add_u64(const shmemd_ctx_t *ctx, uint64_t *old
 SHMEMD_FN int shmemd_atomic_fetch_and_u32(const shmemd_ctx_t *ctx, uint32_t *old, uint32_t *dst,
 					  uint32_t value, int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe),
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), dst, 4, pe),
 				 SHMEMDI_AMO_AND, old, value, 0);
 }
 
@@ -183,7 +193,7 @@ SHMEMD_FN int shmemd_atomic_fetch_and_u32(const shmemd_ctx_t *ctx, uint32_t *old
 SHMEMD_FN int shmemd_atomic_fetch_and_u64(const shmemd_ctx_t *ctx, uint64_t *old, uint64_t *dst,
 					  uint64_t value, int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe),
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), dst, 8, pe),
 				 SHMEMDI_AMO_AND, old, value, 0);
 }
 
@@ -191,7 +201,7 @@ SHMEMD_FN int shmemd_atomic_fetch_and_u64(const shmemd_ctx_t *ctx, uint64_t *old
 SHMEMD_FN int shmemd_atomic_fetch_or_u32(const shmemd_ctx_t *ctx, uint32_t *old, uint32_t *dst,
 					 uint32_t value, int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe),
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), dst, 4, pe),
 				 SHMEMDI_AMO_OR, old, value, 0);
 }
 
@@ -199,7 +209,7 @@ SHMEMD_FN int shmemd_atomic_fetch_or_u32(const shmemd_ctx_t *ctx, uint32_t *old,
 SHMEMD_FN int shmemd_atomic_fetch_or_u64(const shmemd_ctx_t *ctx, uint64_t *old, uint64_t *dst,
 					 uint64_t value, int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe),
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), dst, 8, pe),
 				 SHMEMDI_AMO_OR, old, value, 0);
 }
 
@@ -207,7 +217,7 @@ SHMEMD_FN int shmemd_atomic_fetch_or_u64(const shmemd_ctx_t *ctx, uint64_t *old,
 SHMEMD_FN int shmemd_atomic_fetch_xor_u32(const shmemd_ctx_t *ctx, uint32_t *old, uint32_t *dst,
 					  uint32_t value, int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe),
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), dst, 4, pe),
 				 SHMEMDI_AMO_XOR, old, value, 0);
 }
 
@@ -215,7 +225,7 @@ SHMEMD_FN int shmemd_atomic_fetch_xor_u32(const shmemd_ctx_t *ctx, uint32_t *old
 SHMEMD_FN int shmemd_atomic_fetch_xor_u64(const shmemd_ctx_t *ctx, uint64_t *old, uint64_t *dst,
 					  uint64_t value, int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe),
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), dst, 8, pe),
 				 SHMEMDI_AMO_XOR, old, value, 0);
 }
 
@@ -223,7 +233,7 @@ SHMEMD_FN int shmemd_atomic_fetch_xor_u64(const shmemd_ctx_t *ctx, uint64_t *old
 SHMEMD_FN int shmemd_atomic_fetch_inc_u32(const shmemd_ctx_t *ctx, uint32_t *old, uint32_t *dst,
 					  int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe),
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), dst, 4, pe),
 				 SHMEMDI_AMO_ADD, old, 1, 0);
 }
 
@@ -231,7 +241,7 @@ SHMEMD_FN int shmemd_atomic_fetch_inc_u32(const shmemd_ctx_t *ctx, uint32_t *old
 SHMEMD_FN int shmemd_atomic_fetch_inc_u64(const shmemd_ctx_t *ctx, uint64_t *old, uint64_t *dst,
 					  int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe),
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), dst, 8, pe),
 				 SHMEMDI_AMO_ADD, old, 1, 0);
 }
 
@@ -239,7 +249,7 @@ SHMEMD_FN int shmemd_atomic_fetch_inc_u64(const shmemd_ctx_t *ctx, uint64_t *old
 SHMEMD_FN int shmemd_atomic_compare_swap_u32(const shmemd_ctx_t *ctx, uint32_t *old, uint32_t *dst,
 					     uint32_t cond, uint32_t value, int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe),
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), dst, 4, pe),
 				 SHMEMDI_AMO_CAS, old, value, cond);
 }
 
@@ -247,7 +257,7 @@ SHMEMD_FN int shmemd_atomic_compare_swap_u32(const shmemd_ctx_t *ctx, uint32_t *
 SHMEMD_FN int shmemd_atomic_compare_swap_u64(const shmemd_ctx_t *ctx, uint64_t *old, uint64_t *dst,
 					     uint64_t cond, uint64_t value, int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe),
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), dst, 8, pe),
 				 SHMEMDI_AMO_CAS, old, value, cond);
 }
 
@@ -264,7 +274,7 @@ SHMEMD_FN int shmemd_atomic_compare_swap_u64(const shmemd_ctx_t *ctx, uint64_t *
 SHMEMD_FN int shmemd_atomic_add_f32(const shmemd_ctx_t *ctx, float *dst, float value,
 				    int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_float(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe),
+	return shmemdi_amo_float(ctx, shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), dst, 4, pe),
 				 shmemdi_bits_f32(value));
 }
 
@@ -272,7 +282,7 @@ SHMEMD_FN int shmemd_atomic_add_f32(const shmemd_ctx_t *ctx, float *dst, float v
 SHMEMD_FN int shmemd_atomic_add_f64(const shmemd_ctx_t *ctx, double *dst, double value,
 				    int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_float(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe),
+	return shmemdi_amo_float(ctx, shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), dst, 8, pe),
 				 shmemdi_bits_f64(value));
 }
 
@@ -280,7 +290,7 @@ SHMEMD_FN int shmemd_atomic_add_f64(const shmemd_ctx_t *ctx, double *dst, double
 SHMEMD_FN int shmemd_atomic_fetch_add_f32(const shmemd_ctx_t *ctx, float *old, float *dst,
 					  float value, int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe),
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), dst, 4, pe),
 				 SHMEMDI_AMO_ADDF, old, shmemdi_bits_f32(value), 0);
 }
 
@@ -288,7 +298,7 @@ SHMEMD_FN int shmemd_atomic_fetch_add_f32(const shmemd_ctx_t *ctx, float *old, f
 SHMEMD_FN int shmemd_atomic_fetch_add_f64(const shmemd_ctx_t *ctx, double *old, double *dst,
 					  double value, int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe),
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), dst, 8, pe),
 				 SHMEMDI_AMO_ADDF, old, shmemdi_bits_f64(value), 0);
 }
 

@@ -55,7 +55,8 @@ SHMEMD_FN void shmemd_putmem_bulk(const shmemd_ctx_t *ctx, void *dst, const void
 				  size_t nbytes, int pe, void *shared,
 				  size_t shared_nbytes SHMEMD_SITE)
 {
-	shmemdi_put_bulk(ctx, shmemdi_op(SHMEMDI_CALL(PUT), shmemd_thread(), dst, src, nbytes, pe),
+	shmemdi_put_bulk(ctx,
+			 shmemdi_op(SHMEMDI_CALLER(PUT), shmemd_thread(), dst, src, nbytes, pe),
 			 shared, shared_nbytes);
 }
 
@@ -64,7 +65,7 @@ SHMEMD_FN void shmemd_putmem_bulk_warp(const shmemd_ctx_t *ctx, void *dst, const
 				       size_t nbytes, int pe, void *shared,
 				       size_t shared_nbytes SHMEMD_SITE)
 {
-	shmemdi_put_bulk(ctx, shmemdi_op(SHMEMDI_CALL(PUT), shmemd_warp(), dst, src, nbytes, pe),
+	shmemdi_put_bulk(ctx, shmemdi_op(SHMEMDI_CALLER(PUT), shmemd_warp(), dst, src, nbytes, pe),
 			 shared, shared_nbytes);
 }
 
@@ -73,7 +74,7 @@ SHMEMD_FN void shmemd_putmem_bulk_block(const shmemd_ctx_t *ctx, void *dst, cons
 					size_t nbytes, int pe, void *shared,
 					size_t shared_nbytes SHMEMD_SITE)
 {
-	shmemdi_put_bulk(ctx, shmemdi_op(SHMEMDI_CALL(PUT), shmemd_block(), dst, src, nbytes, pe),
+	shmemdi_put_bulk(ctx, shmemdi_op(SHMEMDI_CALLER(PUT), shmemd_block(), dst, src, nbytes, pe),
 			 shared, shared_nbytes);
 }
 
@@ -82,7 +83,7 @@ SHMEMD_FN void shmemd_putmem_bulk_group(const shmemd_ctx_t *ctx, shmemd_group_t 
 					const void *src, size_t nbytes, int pe, void *shared,
 					size_t shared_nbytes SHMEMD_SITE)
 {
-	shmemdi_put_bulk(ctx, shmemdi_op(SHMEMDI_CALL(PUT), g, dst, src, nbytes, pe), shared,
+	shmemdi_put_bulk(ctx, shmemdi_op(SHMEMDI_CALLER(PUT), g, dst, src, nbytes, pe), shared,
 			 shared_nbytes);
 }
 
@@ -100,7 +101,7 @@ SHMEMD_FN int shmemd_getmem_bulk(const shmemd_ctx_t *ctx, void *dst, const void 
 				 int pe, void *shared, size_t shared_nbytes SHMEMD_SITE)
 {
 	return shmemdi_get_bulk(
-		ctx, shmemdi_op(SHMEMDI_CALL(GET), shmemd_thread(), src, dst, nbytes, pe), shared,
+		ctx, shmemdi_op(SHMEMDI_CALLER(GET), shmemd_thread(), src, dst, nbytes, pe), shared,
 		shared_nbytes);
 }
 
@@ -109,9 +110,9 @@ SHMEMD_FN int shmemd_getmem_bulk_warp(const shmemd_ctx_t *ctx, void *dst, const 
 				      size_t nbytes, int pe, void *shared,
 				      size_t shared_nbytes SHMEMD_SITE)
 {
-	return shmemdi_get_bulk(ctx,
-				shmemdi_op(SHMEMDI_CALL(GET), shmemd_warp(), src, dst, nbytes, pe),
-				shared, shared_nbytes);
+	return shmemdi_get_bulk(
+		ctx, shmemdi_op(SHMEMDI_CALLER(GET), shmemd_warp(), src, dst, nbytes, pe), shared,
+		shared_nbytes);
 }
 
 /* As above, called by all threads of a block. */
@@ -119,9 +120,9 @@ SHMEMD_FN int shmemd_getmem_bulk_block(const shmemd_ctx_t *ctx, void *dst, const
 				       size_t nbytes, int pe, void *shared,
 				       size_t shared_nbytes SHMEMD_SITE)
 {
-	return shmemdi_get_bulk(ctx,
-				shmemdi_op(SHMEMDI_CALL(GET), shmemd_block(), src, dst, nbytes, pe),
-				shared, shared_nbytes);
+	return shmemdi_get_bulk(
+		ctx, shmemdi_op(SHMEMDI_CALLER(GET), shmemd_block(), src, dst, nbytes, pe), shared,
+		shared_nbytes);
 }
 
 /* As above, called by all threads of group g. */
@@ -129,8 +130,8 @@ SHMEMD_FN int shmemd_getmem_bulk_group(const shmemd_ctx_t *ctx, shmemd_group_t g
 				       const void *src, size_t nbytes, int pe, void *shared,
 				       size_t shared_nbytes SHMEMD_SITE)
 {
-	return shmemdi_get_bulk(ctx, shmemdi_op(SHMEMDI_CALL(GET), g, src, dst, nbytes, pe), shared,
-				shared_nbytes);
+	return shmemdi_get_bulk(ctx, shmemdi_op(SHMEMDI_CALLER(GET), g, src, dst, nbytes, pe),
+				shared, shared_nbytes);
 }
 
 /* Write a tile, nbytes contiguous bytes of shared memory, to dst on PE pe, contiguous as well: no
@@ -157,28 +158,30 @@ SHMEMD_FN void shmemd_put_tile_bulk(const shmemd_ctx_t *ctx, void *dst, const vo
 				    size_t nbytes, int pe SHMEMD_SITE)
 {
 	shmemdi_put_tile(ctx,
-			 shmemdi_op(SHMEMDI_CALL(PUT), shmemd_thread(), dst, tile, nbytes, pe));
+			 shmemdi_op(SHMEMDI_CALLER(PUT), shmemd_thread(), dst, tile, nbytes, pe));
 }
 
 /* As above, called by all 32 threads of a warp, converged, with equal arguments. */
 SHMEMD_FN void shmemd_put_tile_bulk_warp(const shmemd_ctx_t *ctx, void *dst, const void *tile,
 					 size_t nbytes, int pe SHMEMD_SITE)
 {
-	shmemdi_put_tile(ctx, shmemdi_op(SHMEMDI_CALL(PUT), shmemd_warp(), dst, tile, nbytes, pe));
+	shmemdi_put_tile(ctx,
+			 shmemdi_op(SHMEMDI_CALLER(PUT), shmemd_warp(), dst, tile, nbytes, pe));
 }
 
 /* As above, called by all threads of a block. */
 SHMEMD_FN void shmemd_put_tile_bulk_block(const shmemd_ctx_t *ctx, void *dst, const void *tile,
 					  size_t nbytes, int pe SHMEMD_SITE)
 {
-	shmemdi_put_tile(ctx, shmemdi_op(SHMEMDI_CALL(PUT), shmemd_block(), dst, tile, nbytes, pe));
+	shmemdi_put_tile(ctx,
+			 shmemdi_op(SHMEMDI_CALLER(PUT), shmemd_block(), dst, tile, nbytes, pe));
 }
 
 /* As above, called by all threads of group g. */
 SHMEMD_FN void shmemd_put_tile_bulk_group(const shmemd_ctx_t *ctx, shmemd_group_t g, void *dst,
 					  const void *tile, size_t nbytes, int pe SHMEMD_SITE)
 {
-	shmemdi_put_tile(ctx, shmemdi_op(SHMEMDI_CALL(PUT), g, dst, tile, nbytes, pe));
+	shmemdi_put_tile(ctx, shmemdi_op(SHMEMDI_CALLER(PUT), g, dst, tile, nbytes, pe));
 }
 
 /* Add the elements of a tile in shared memory to those at dst on PE pe; do not wait. Floating-point
@@ -214,7 +217,7 @@ SHMEMD_FN void shmemd_add_tile_bulk(const shmemd_ctx_t *ctx, void *dst, const vo
 				    size_t nelems, int element, int pe SHMEMD_SITE)
 {
 	shmemdi_add_tile(ctx,
-			 shmemdi_op(SHMEMDI_CALL(ATOMIC), shmemd_thread(), dst, tile, nelems, pe),
+			 shmemdi_op(SHMEMDI_CALLER(ATOMIC), shmemd_thread(), dst, tile, nelems, pe),
 			 element);
 }
 
@@ -223,7 +226,7 @@ SHMEMD_FN void shmemd_add_tile_bulk_warp(const shmemd_ctx_t *ctx, void *dst, con
 					 size_t nelems, int element, int pe SHMEMD_SITE)
 {
 	shmemdi_add_tile(ctx,
-			 shmemdi_op(SHMEMDI_CALL(ATOMIC), shmemd_warp(), dst, tile, nelems, pe),
+			 shmemdi_op(SHMEMDI_CALLER(ATOMIC), shmemd_warp(), dst, tile, nelems, pe),
 			 element);
 }
 
@@ -232,7 +235,7 @@ SHMEMD_FN void shmemd_add_tile_bulk_block(const shmemd_ctx_t *ctx, void *dst, co
 					  size_t nelems, int element, int pe SHMEMD_SITE)
 {
 	shmemdi_add_tile(ctx,
-			 shmemdi_op(SHMEMDI_CALL(ATOMIC), shmemd_block(), dst, tile, nelems, pe),
+			 shmemdi_op(SHMEMDI_CALLER(ATOMIC), shmemd_block(), dst, tile, nelems, pe),
 			 element);
 }
 
@@ -241,7 +244,8 @@ SHMEMD_FN void shmemd_add_tile_bulk_group(const shmemd_ctx_t *ctx, shmemd_group_
 					  const void *tile, size_t nelems, int element,
 					  int pe SHMEMD_SITE)
 {
-	shmemdi_add_tile(ctx, shmemdi_op(SHMEMDI_CALL(ATOMIC), g, dst, tile, nelems, pe), element);
+	shmemdi_add_tile(ctx, shmemdi_op(SHMEMDI_CALLER(ATOMIC), g, dst, tile, nelems, pe),
+			 element);
 }
 
 /* Order this thread's accesses to shared and mapped memory before those that the engine makes for

@@ -44,7 +44,7 @@ SHMEMD_FN shmemd_ctx_t shmemd_ctx_channel(const shmemd_ctx_t *ctx, uint32_t k SH
 	int status = SHMEMD_OK;
 
 	if (ctx->n_channels)
-		status = shmemdi_check_enum(ctx, SHMEMDI_CALL(NONE), (int)k,
+		status = shmemdi_check_enum(ctx, SHMEMDI_CALLER(NONE), (int)k,
 					    (int)ctx->n_channels - 1);
 	shmemdi_latch(ctx, status);
 	copy.channel = status ? 0 : k;
@@ -69,9 +69,9 @@ SHMEMD_FN shmemd_ctx_t shmemd_ctx_channel(const shmemd_ctx_t *ctx, uint32_t k SH
 SHMEMD_FN void shmemd_channel_put_nbi_warp(const shmemd_ctx_t *ctx, void *dst, const void *src,
 					   size_t nbytes, int pe, int when SHMEMD_SITE)
 {
-	shmemdi_put_nbi(ctx, shmemdi_op_when(shmemdi_op(SHMEMDI_CALL(PUT), shmemd_warp(), dst, src,
-							nbytes, pe),
-					     when));
+	shmemdi_put_op(ctx, shmemdi_op_when(shmemdi_op(SHMEMDI_CALLER(PUT), shmemd_warp(), dst, src,
+						       nbytes, pe),
+					    when));
 }
 
 /* Add to *dst on PE pe, behind all that was sent on this channel before; the old value is not asked
@@ -87,7 +87,7 @@ SHMEMD_FN void shmemd_channel_put_nbi_warp(const shmemd_ctx_t *ctx, void *dst, c
 SHMEMD_FN void shmemd_channel_add_u32(const shmemd_ctx_t *ctx, uint32_t *dst, uint32_t value,
 				      int pe, int when SHMEMD_SITE)
 {
-	shmemdi_op_t op = shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe);
+	shmemdi_op_t op = shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), dst, 4, pe);
 
 	shmemdi_amo_ordered(ctx, shmemdi_op_when(op, when), value);
 }
@@ -96,7 +96,7 @@ SHMEMD_FN void shmemd_channel_add_u32(const shmemd_ctx_t *ctx, uint32_t *dst, ui
 SHMEMD_FN void shmemd_channel_add_u64(const shmemd_ctx_t *ctx, uint64_t *dst, uint64_t value,
 				      int pe, int when SHMEMD_SITE)
 {
-	shmemdi_op_t op = shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe);
+	shmemdi_op_t op = shmemdi_op_word(SHMEMDI_CALLER(ATOMIC), dst, 8, pe);
 
 	shmemdi_amo_ordered(ctx, shmemdi_op_when(op, when), value);
 }
@@ -112,7 +112,7 @@ SHMEMD_FN void shmemd_channel_add_u64(const shmemd_ctx_t *ctx, uint64_t *dst, ui
 SHMEMD_FN void shmemd_channel_signal_set(const shmemd_ctx_t *ctx, uint64_t *sig, uint64_t value,
 					 int pe, int when SHMEMD_SITE)
 {
-	shmemdi_op_t op = shmemdi_op_word(SHMEMDI_CALL(SIGNAL), sig, 8, pe);
+	shmemdi_op_t op = shmemdi_op_word(SHMEMDI_CALLER(SIGNAL), sig, 8, pe);
 
 	shmemdi_signal_ordered(ctx, shmemdi_op_when(op, when),
 			       shmemdi_signal(sig, value, SHMEMD_SIGNAL_SET));
@@ -126,7 +126,7 @@ SHMEMD_FN void shmemd_channel_signal_set(const shmemd_ctx_t *ctx, uint64_t *sig,
  */
 SHMEMD_FN void shmemd_channel_ring(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 {
-	shmemdi_explicit_t q = shmemdi_explicit(ctx, SHMEMDI_CALL(NONE), pe);
+	shmemdi_explicit_t q = shmemdi_explicit(ctx, SHMEMDI_CALLER(NONE), pe);
 
 	if (q.has_nic)
 		shmemdi_ring_until(&q.chan, SHMEMD_READY_INDEX(shmemdi_ready(&q.chan)));
@@ -143,7 +143,7 @@ SHMEMD_FN void shmemd_channel_ring(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
  */
 SHMEMD_FN uint64_t shmemd_channel_posted(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 {
-	shmemdi_explicit_t q = shmemdi_explicit(ctx, SHMEMDI_CALL(NONE), pe);
+	shmemdi_explicit_t q = shmemdi_explicit(ctx, SHMEMDI_CALLER(NONE), pe);
 
 	return q.has_nic ? shmemdi_cq_place(&q.chan) : 0;
 }
@@ -166,7 +166,7 @@ SHMEMD_FN uint64_t shmemd_channel_posted(const shmemd_ctx_t *ctx, int pe SHMEMD_
 SHMEMD_FN int shmemd_channel_poll(const shmemd_ctx_t *ctx, int pe, uint64_t place,
 				  int *is_done SHMEMD_SITE)
 {
-	shmemdi_explicit_t q = shmemdi_explicit(ctx, SHMEMDI_CALL(QUIET), pe);
+	shmemdi_explicit_t q = shmemdi_explicit(ctx, SHMEMDI_CALLER(QUIET), pe);
 
 	*is_done = q.status == SHMEMD_OK;
 	if (q.has_nic)
@@ -185,12 +185,12 @@ SHMEMD_FN int shmemd_channel_poll(const shmemd_ctx_t *ctx, int pe, uint64_t plac
  */
 SHMEMD_FN int shmemd_channel_quiet(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 {
-	shmemdi_explicit_t q = shmemdi_explicit(ctx, SHMEMDI_CALL(QUIET), pe);
+	shmemdi_explicit_t q = shmemdi_explicit(ctx, SHMEMDI_CALLER(QUIET), pe);
 
 	shmemdi_check_sources(ctx, q.call);
 	shmemd_arch_fence_quiet();
 	if (q.has_nic)
-		q.status = shmemdi_by_nic_flush(ctx->self, q.call, pe, ctx->channel);
+		q.status = shmemdi_by_nic_flush(ctx->device_copy, q.call, pe, ctx->channel);
 	shmemd_arch_fence_order();
 	return q.status;
 }
@@ -208,7 +208,7 @@ SHMEMD_FN int shmemd_channel_quiet(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
  */
 SHMEMD_FN uint32_t shmemd_channel_space(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 {
-	shmemdi_explicit_t q = shmemdi_explicit(ctx, SHMEMDI_CALL(NONE), pe);
+	shmemdi_explicit_t q = shmemdi_explicit(ctx, SHMEMDI_CALLER(NONE), pe);
 
 	return q.has_nic ? shmemdi_cq_space(&q.chan, q.call) : UINT32_MAX;
 }

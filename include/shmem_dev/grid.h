@@ -51,7 +51,7 @@
 SHMEMD_FN void shmemd_putmem_grid(const shmemd_ctx_t *ctx, shmemd_grid_t grid, void *dst,
 				  const void *src, size_t nbytes, int pe SHMEMD_SITE)
 {
-	shmemdi_op_t op = shmemdi_op(SHMEMDI_CALL(PUT), grid.group, dst, src, nbytes, pe);
+	shmemdi_op_t op = shmemdi_op(SHMEMDI_CALLER(PUT), grid.group, dst, src, nbytes, pe);
 
 	op.is_blocking = 1;
 	shmemdi_put_grid(ctx, grid, op);
@@ -69,7 +69,7 @@ SHMEMD_FN void shmemd_putmem_nbi_grid(const shmemd_ctx_t *ctx, shmemd_grid_t gri
 				      const void *src, size_t nbytes, int pe SHMEMD_SITE)
 {
 	shmemdi_put_grid(ctx, grid,
-			 shmemdi_op(SHMEMDI_CALL(PUT), grid.group, dst, src, nbytes, pe));
+			 shmemdi_op(SHMEMDI_CALLER(PUT), grid.group, dst, src, nbytes, pe));
 }
 
 /* Read nbytes at src on PE pe into dst on this PE.
@@ -91,7 +91,7 @@ SHMEMD_FN void shmemd_putmem_nbi_grid(const shmemd_ctx_t *ctx, shmemd_grid_t gri
 SHMEMD_FN int shmemd_getmem_grid(const shmemd_ctx_t *ctx, shmemd_grid_t grid, void *dst,
 				 const void *src, size_t nbytes, int pe SHMEMD_SITE)
 {
-	shmemdi_op_t op = shmemdi_op(SHMEMDI_CALL(GET), grid.group, src, dst, nbytes, pe);
+	shmemdi_op_t op = shmemdi_op(SHMEMDI_CALLER(GET), grid.group, src, dst, nbytes, pe);
 
 	op.is_blocking = 1;
 	return shmemdi_get_grid(ctx, grid, op);
@@ -110,7 +110,7 @@ SHMEMD_FN void shmemd_getmem_nbi_grid(const shmemd_ctx_t *ctx, shmemd_grid_t gri
 				      const void *src, size_t nbytes, int pe SHMEMD_SITE)
 {
 	shmemdi_latch(ctx, shmemdi_get_grid(ctx, grid,
-					    shmemdi_op(SHMEMDI_CALL(GET), grid.group, src, dst,
+					    shmemdi_op(SHMEMDI_CALLER(GET), grid.group, src, dst,
 						       nbytes, pe)));
 }
 
@@ -142,7 +142,7 @@ SHMEMD_FN void shmemd_signal_op_grid(const shmemd_ctx_t *ctx, shmemd_grid_t grid
 				     uint64_t value, int op, int pe, uint32_t *arrived SHMEMD_SITE)
 {
 	shmemdi_signal_op_grid(ctx, grid,
-			       shmemdi_op(SHMEMDI_CALL(SIGNAL), grid.group, sig, 0, 8, pe),
+			       shmemdi_op(SHMEMDI_CALLER(SIGNAL), grid.group, sig, 0, 8, pe),
 			       shmemdi_signal(sig, value, op), arrived);
 }
 
@@ -168,7 +168,7 @@ SHMEMD_FN void shmemd_putmem_signal_grid(const shmemd_ctx_t *ctx, shmemd_grid_t 
 					 uint64_t value, int op, int pe,
 					 uint32_t *arrived SHMEMD_SITE)
 {
-	shmemdi_op_t put = shmemdi_op(SHMEMDI_CALL(PUT_SIGNAL), grid.group, dst, src, nbytes, pe);
+	shmemdi_op_t put = shmemdi_op(SHMEMDI_CALLER(PUT_SIGNAL), grid.group, dst, src, nbytes, pe);
 
 	put.is_blocking = 1;
 	shmemdi_put_signal_grid(ctx, grid, put, shmemdi_signal(sig, value, op), arrived);
@@ -188,7 +188,7 @@ SHMEMD_FN void shmemd_putmem_signal_nbi_grid(const shmemd_ctx_t *ctx, shmemd_gri
 					     uint32_t *arrived SHMEMD_SITE)
 {
 	shmemdi_put_signal_grid(
-		ctx, grid, shmemdi_op(SHMEMDI_CALL(PUT_SIGNAL), grid.group, dst, src, nbytes, pe),
+		ctx, grid, shmemdi_op(SHMEMDI_CALLER(PUT_SIGNAL), grid.group, dst, src, nbytes, pe),
 		shmemdi_signal(sig, value, op), arrived);
 }
 

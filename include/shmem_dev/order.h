@@ -65,25 +65,25 @@
  */
 SHMEMD_FN void shmemd_fence(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	shmemdi_fence(ctx, SHMEMDI_CALL(FENCE), shmemd_thread(), SHMEMDI_ALL_SIGNAL);
+	shmemdi_fence(ctx, SHMEMDI_CALLER(FENCE), shmemd_thread(), SHMEMDI_ALL_SIGNAL);
 }
 
 /* As above, called by all 32 threads of a warp, converged, with equal arguments. */
 SHMEMD_FN void shmemd_fence_warp(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	shmemdi_fence(ctx, SHMEMDI_CALL(FENCE), shmemd_warp(), SHMEMDI_ALL_SIGNAL);
+	shmemdi_fence(ctx, SHMEMDI_CALLER(FENCE), shmemd_warp(), SHMEMDI_ALL_SIGNAL);
 }
 
 /* As above, called by all threads of a block. */
 SHMEMD_FN void shmemd_fence_block(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	shmemdi_fence(ctx, SHMEMDI_CALL(FENCE), shmemd_block(), SHMEMDI_ALL_SIGNAL);
+	shmemdi_fence(ctx, SHMEMDI_CALLER(FENCE), shmemd_block(), SHMEMDI_ALL_SIGNAL);
 }
 
 /* As above, called by all threads of group g. */
 SHMEMD_FN void shmemd_fence_group(const shmemd_ctx_t *ctx, shmemd_group_t g SHMEMD_SITE)
 {
-	shmemdi_fence(ctx, SHMEMDI_CALL(FENCE), g, SHMEMDI_ALL_SIGNAL);
+	shmemdi_fence(ctx, SHMEMDI_CALLER(FENCE), g, SHMEMDI_ALL_SIGNAL);
 }
 
 /* As shmemd_fence_warp, but only for what the warp's thread 0 sends after it: cheaper where all
@@ -94,19 +94,19 @@ SHMEMD_FN void shmemd_fence_group(const shmemd_ctx_t *ctx, shmemd_group_t g SHME
  */
 SHMEMD_FN void shmemd_fence_leader_warp(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	shmemdi_fence(ctx, SHMEMDI_CALL(FENCE), shmemd_warp(), SHMEMDI_LEADER_SIGNALS);
+	shmemdi_fence(ctx, SHMEMDI_CALLER(FENCE), shmemd_warp(), SHMEMDI_LEADER_SIGNALS);
 }
 
 /* As above, called by all threads of a block; its thread of rank 0 signals. */
 SHMEMD_FN void shmemd_fence_leader_block(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	shmemdi_fence(ctx, SHMEMDI_CALL(FENCE), shmemd_block(), SHMEMDI_LEADER_SIGNALS);
+	shmemdi_fence(ctx, SHMEMDI_CALLER(FENCE), shmemd_block(), SHMEMDI_LEADER_SIGNALS);
 }
 
 /* As above, called by all threads of group g; its thread of rank 0 signals. */
 SHMEMD_FN void shmemd_fence_leader_group(const shmemd_ctx_t *ctx, shmemd_group_t g SHMEMD_SITE)
 {
-	shmemdi_fence(ctx, SHMEMDI_CALL(FENCE), g, SHMEMDI_LEADER_SIGNALS);
+	shmemdi_fence(ctx, SHMEMDI_CALLER(FENCE), g, SHMEMDI_LEADER_SIGNALS);
 }
 
 /* Complete all operations of this thread on all PEs of the context's team, nbi ones included; of
@@ -126,25 +126,25 @@ SHMEMD_FN void shmemd_fence_leader_group(const shmemd_ctx_t *ctx, shmemd_group_t
  */
 SHMEMD_FN int shmemd_quiet(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	return shmemdi_quiet(ctx, SHMEMDI_CALL(QUIET), shmemd_thread(), SHMEMDI_ALL_SIGNAL);
+	return shmemdi_quiet(ctx, SHMEMDI_CALLER(QUIET), shmemd_thread(), SHMEMDI_ALL_SIGNAL);
 }
 
 /* As above, called by all 32 threads of a warp, converged, with equal arguments. */
 SHMEMD_FN int shmemd_quiet_warp(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	return shmemdi_quiet(ctx, SHMEMDI_CALL(QUIET), shmemd_warp(), SHMEMDI_ALL_SIGNAL);
+	return shmemdi_quiet(ctx, SHMEMDI_CALLER(QUIET), shmemd_warp(), SHMEMDI_ALL_SIGNAL);
 }
 
 /* As above, called by all threads of a block. */
 SHMEMD_FN int shmemd_quiet_block(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	return shmemdi_quiet(ctx, SHMEMDI_CALL(QUIET), shmemd_block(), SHMEMDI_ALL_SIGNAL);
+	return shmemdi_quiet(ctx, SHMEMDI_CALLER(QUIET), shmemd_block(), SHMEMDI_ALL_SIGNAL);
 }
 
 /* As above, called by all threads of group g. */
 SHMEMD_FN int shmemd_quiet_group(const shmemd_ctx_t *ctx, shmemd_group_t g SHMEMD_SITE)
 {
-	return shmemdi_quiet(ctx, SHMEMDI_CALL(QUIET), g, SHMEMDI_ALL_SIGNAL);
+	return shmemdi_quiet(ctx, SHMEMDI_CALLER(QUIET), g, SHMEMDI_ALL_SIGNAL);
 }
 
 /* As shmemd_quiet_warp, but only the warp's thread 0 may send a signal or flag that announces the
@@ -157,19 +157,19 @@ SHMEMD_FN int shmemd_quiet_group(const shmemd_ctx_t *ctx, shmemd_group_t g SHMEM
  */
 SHMEMD_FN int shmemd_quiet_leader_warp(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	return shmemdi_quiet(ctx, SHMEMDI_CALL(QUIET), shmemd_warp(), SHMEMDI_LEADER_SIGNALS);
+	return shmemdi_quiet(ctx, SHMEMDI_CALLER(QUIET), shmemd_warp(), SHMEMDI_LEADER_SIGNALS);
 }
 
 /* As above, called by all threads of a block; its thread of rank 0 signals. */
 SHMEMD_FN int shmemd_quiet_leader_block(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	return shmemdi_quiet(ctx, SHMEMDI_CALL(QUIET), shmemd_block(), SHMEMDI_LEADER_SIGNALS);
+	return shmemdi_quiet(ctx, SHMEMDI_CALLER(QUIET), shmemd_block(), SHMEMDI_LEADER_SIGNALS);
 }
 
 /* As above, called by all threads of group g; its thread of rank 0 signals. */
 SHMEMD_FN int shmemd_quiet_leader_group(const shmemd_ctx_t *ctx, shmemd_group_t g SHMEMD_SITE)
 {
-	return shmemdi_quiet(ctx, SHMEMDI_CALL(QUIET), g, SHMEMDI_LEADER_SIGNALS);
+	return shmemdi_quiet(ctx, SHMEMDI_CALLER(QUIET), g, SHMEMDI_LEADER_SIGNALS);
 }
 
 #endif

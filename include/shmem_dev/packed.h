@@ -42,7 +42,7 @@ SHMEMD_STATIC_ASSERT(sizeof(shmemd_packed_t) == 16, "one instruction");
 SHMEMD_FN void shmemd_put_packed(const shmemd_ctx_t *ctx, shmemd_packed_t *dst, uint64_t value,
 				 uint32_t epoch, int pe SHMEMD_SITE)
 {
-	shmemdi_put_packed(ctx, shmemdi_op_word(SHMEMDI_CALL(P), dst, 16, pe), value, epoch);
+	shmemdi_put_packed(ctx, shmemdi_op_word(SHMEMDI_CALLER(P), dst, 16, pe), value, epoch);
 }
 
 /* Does this PE's own slot hold that epoch?
@@ -56,7 +56,7 @@ SHMEMD_FN void shmemd_put_packed(const shmemd_ctx_t *ctx, shmemd_packed_t *dst, 
 SHMEMD_FN int shmemd_test_packed(const shmemd_ctx_t *ctx, uint64_t *value,
 				 const shmemd_packed_t *slot, uint32_t epoch SHMEMD_SITE)
 {
-	return shmemdi_packed_test(ctx, SHMEMDI_CALL(TEST), value, slot, epoch);
+	return shmemdi_packed_test(ctx, SHMEMDI_CALLER(TEST), value, slot, epoch);
 }
 
 /* Wait until this PE's own slot holds that epoch.
@@ -73,7 +73,7 @@ SHMEMD_FN int shmemd_test_packed(const shmemd_ctx_t *ctx, uint64_t *value,
 SHMEMD_FN int shmemd_wait_packed(const shmemd_ctx_t *ctx, uint64_t *value,
 				 const shmemd_packed_t *slot, uint32_t epoch SHMEMD_SITE)
 {
-	return shmemdi_packed_wait(ctx, SHMEMDI_CALL(WAIT), value, slot, epoch,
+	return shmemdi_packed_wait(ctx, SHMEMDI_CALLER(WAIT), value, slot, epoch,
 				   shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
 
@@ -88,7 +88,7 @@ SHMEMD_FN int shmemd_wait_packed_for(const shmemd_ctx_t *ctx, uint64_t *value,
 				     const shmemd_packed_t *slot, uint32_t epoch,
 				     uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_packed_wait(ctx, SHMEMDI_CALL(WAIT), value, slot, epoch,
+	return shmemdi_packed_wait(ctx, SHMEMDI_CALLER(WAIT), value, slot, epoch,
 				   shmemdi_limit_for(ns));
 }
 

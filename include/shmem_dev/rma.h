@@ -36,28 +36,28 @@
 SHMEMD_FN void shmemd_putmem(const shmemd_ctx_t *ctx, void *dst, const void *src, size_t nbytes,
 			     int pe SHMEMD_SITE)
 {
-	shmemdi_put(ctx, shmemdi_op(SHMEMDI_CALL(PUT), shmemd_thread(), dst, src, nbytes, pe));
+	shmemdi_put(ctx, shmemdi_op(SHMEMDI_CALLER(PUT), shmemd_thread(), dst, src, nbytes, pe));
 }
 
 /* As above, called by all 32 threads of a warp, converged, with equal arguments. */
 SHMEMD_FN void shmemd_putmem_warp(const shmemd_ctx_t *ctx, void *dst, const void *src,
 				  size_t nbytes, int pe SHMEMD_SITE)
 {
-	shmemdi_put(ctx, shmemdi_op(SHMEMDI_CALL(PUT), shmemd_warp(), dst, src, nbytes, pe));
+	shmemdi_put(ctx, shmemdi_op(SHMEMDI_CALLER(PUT), shmemd_warp(), dst, src, nbytes, pe));
 }
 
 /* As above, called by all threads of a block. */
 SHMEMD_FN void shmemd_putmem_block(const shmemd_ctx_t *ctx, void *dst, const void *src,
 				   size_t nbytes, int pe SHMEMD_SITE)
 {
-	shmemdi_put(ctx, shmemdi_op(SHMEMDI_CALL(PUT), shmemd_block(), dst, src, nbytes, pe));
+	shmemdi_put(ctx, shmemdi_op(SHMEMDI_CALLER(PUT), shmemd_block(), dst, src, nbytes, pe));
 }
 
 /* As above, called by all threads of group g. */
 SHMEMD_FN void shmemd_putmem_group(const shmemd_ctx_t *ctx, shmemd_group_t g, void *dst,
 				   const void *src, size_t nbytes, int pe SHMEMD_SITE)
 {
-	shmemdi_put(ctx, shmemdi_op(SHMEMDI_CALL(PUT), g, dst, src, nbytes, pe));
+	shmemdi_put(ctx, shmemdi_op(SHMEMDI_CALLER(PUT), g, dst, src, nbytes, pe));
 }
 
 /* Write nbytes from src on this PE to dst on PE pe; do not wait for completion.
@@ -71,28 +71,28 @@ SHMEMD_FN void shmemd_putmem_group(const shmemd_ctx_t *ctx, shmemd_group_t g, vo
 SHMEMD_FN void shmemd_putmem_nbi(const shmemd_ctx_t *ctx, void *dst, const void *src, size_t nbytes,
 				 int pe SHMEMD_SITE)
 {
-	shmemdi_put_nbi(ctx, shmemdi_op(SHMEMDI_CALL(PUT), shmemd_thread(), dst, src, nbytes, pe));
+	shmemdi_put_op(ctx, shmemdi_op(SHMEMDI_CALLER(PUT), shmemd_thread(), dst, src, nbytes, pe));
 }
 
 /* As above, called by all 32 threads of a warp, converged, with equal arguments. */
 SHMEMD_FN void shmemd_putmem_nbi_warp(const shmemd_ctx_t *ctx, void *dst, const void *src,
 				      size_t nbytes, int pe SHMEMD_SITE)
 {
-	shmemdi_put_nbi(ctx, shmemdi_op(SHMEMDI_CALL(PUT), shmemd_warp(), dst, src, nbytes, pe));
+	shmemdi_put_op(ctx, shmemdi_op(SHMEMDI_CALLER(PUT), shmemd_warp(), dst, src, nbytes, pe));
 }
 
 /* As above, called by all threads of a block. */
 SHMEMD_FN void shmemd_putmem_nbi_block(const shmemd_ctx_t *ctx, void *dst, const void *src,
 				       size_t nbytes, int pe SHMEMD_SITE)
 {
-	shmemdi_put_nbi(ctx, shmemdi_op(SHMEMDI_CALL(PUT), shmemd_block(), dst, src, nbytes, pe));
+	shmemdi_put_op(ctx, shmemdi_op(SHMEMDI_CALLER(PUT), shmemd_block(), dst, src, nbytes, pe));
 }
 
 /* As above, called by all threads of group g. */
 SHMEMD_FN void shmemd_putmem_nbi_group(const shmemd_ctx_t *ctx, shmemd_group_t g, void *dst,
 				       const void *src, size_t nbytes, int pe SHMEMD_SITE)
 {
-	shmemdi_put_nbi(ctx, shmemdi_op(SHMEMDI_CALL(PUT), g, dst, src, nbytes, pe));
+	shmemdi_put_op(ctx, shmemdi_op(SHMEMDI_CALLER(PUT), g, dst, src, nbytes, pe));
 }
 
 /* Read nbytes at src on PE pe into dst on this PE.
@@ -117,14 +117,15 @@ SHMEMD_FN int shmemd_getmem(const shmemd_ctx_t *ctx, void *dst, const void *src,
 			    int pe SHMEMD_SITE)
 {
 	return shmemdi_get(ctx,
-			   shmemdi_op(SHMEMDI_CALL(GET), shmemd_thread(), src, dst, nbytes, pe));
+			   shmemdi_op(SHMEMDI_CALLER(GET), shmemd_thread(), src, dst, nbytes, pe));
 }
 
 /* As above, called by all 32 threads of a warp, converged, with equal arguments. */
 SHMEMD_FN int shmemd_getmem_warp(const shmemd_ctx_t *ctx, void *dst, const void *src, size_t nbytes,
 				 int pe SHMEMD_SITE)
 {
-	return shmemdi_get(ctx, shmemdi_op(SHMEMDI_CALL(GET), shmemd_warp(), src, dst, nbytes, pe));
+	return shmemdi_get(ctx,
+			   shmemdi_op(SHMEMDI_CALLER(GET), shmemd_warp(), src, dst, nbytes, pe));
 }
 
 /* As above, called by all threads of a block. */
@@ -132,14 +133,14 @@ SHMEMD_FN int shmemd_getmem_block(const shmemd_ctx_t *ctx, void *dst, const void
 				  size_t nbytes, int pe SHMEMD_SITE)
 {
 	return shmemdi_get(ctx,
-			   shmemdi_op(SHMEMDI_CALL(GET), shmemd_block(), src, dst, nbytes, pe));
+			   shmemdi_op(SHMEMDI_CALLER(GET), shmemd_block(), src, dst, nbytes, pe));
 }
 
 /* As above, called by all threads of group g. */
 SHMEMD_FN int shmemd_getmem_group(const shmemd_ctx_t *ctx, shmemd_group_t g, void *dst,
 				  const void *src, size_t nbytes, int pe SHMEMD_SITE)
 {
-	return shmemdi_get(ctx, shmemdi_op(SHMEMDI_CALL(GET), g, src, dst, nbytes, pe));
+	return shmemdi_get(ctx, shmemdi_op(SHMEMDI_CALLER(GET), g, src, dst, nbytes, pe));
 }
 
 /* Read nbytes at src on PE pe into dst on this PE; do not wait.
@@ -153,28 +154,29 @@ SHMEMD_FN int shmemd_getmem_group(const shmemd_ctx_t *ctx, shmemd_group_t g, voi
 SHMEMD_FN void shmemd_getmem_nbi(const shmemd_ctx_t *ctx, void *dst, const void *src, size_t nbytes,
 				 int pe SHMEMD_SITE)
 {
-	shmemdi_get_nbi(ctx, shmemdi_op(SHMEMDI_CALL(GET), shmemd_thread(), src, dst, nbytes, pe));
+	shmemdi_get_nbi(ctx,
+			shmemdi_op(SHMEMDI_CALLER(GET), shmemd_thread(), src, dst, nbytes, pe));
 }
 
 /* As above, called by all 32 threads of a warp, converged, with equal arguments. */
 SHMEMD_FN void shmemd_getmem_nbi_warp(const shmemd_ctx_t *ctx, void *dst, const void *src,
 				      size_t nbytes, int pe SHMEMD_SITE)
 {
-	shmemdi_get_nbi(ctx, shmemdi_op(SHMEMDI_CALL(GET), shmemd_warp(), src, dst, nbytes, pe));
+	shmemdi_get_nbi(ctx, shmemdi_op(SHMEMDI_CALLER(GET), shmemd_warp(), src, dst, nbytes, pe));
 }
 
 /* As above, called by all threads of a block. */
 SHMEMD_FN void shmemd_getmem_nbi_block(const shmemd_ctx_t *ctx, void *dst, const void *src,
 				       size_t nbytes, int pe SHMEMD_SITE)
 {
-	shmemdi_get_nbi(ctx, shmemdi_op(SHMEMDI_CALL(GET), shmemd_block(), src, dst, nbytes, pe));
+	shmemdi_get_nbi(ctx, shmemdi_op(SHMEMDI_CALLER(GET), shmemd_block(), src, dst, nbytes, pe));
 }
 
 /* As above, called by all threads of group g. */
 SHMEMD_FN void shmemd_getmem_nbi_group(const shmemd_ctx_t *ctx, shmemd_group_t g, void *dst,
 				       const void *src, size_t nbytes, int pe SHMEMD_SITE)
 {
-	shmemdi_get_nbi(ctx, shmemdi_op(SHMEMDI_CALL(GET), g, src, dst, nbytes, pe));
+	shmemdi_get_nbi(ctx, shmemdi_op(SHMEMDI_CALLER(GET), g, src, dst, nbytes, pe));
 }
 
 /* Write one value to *dst on PE pe. Never torn: a reader sees the old or the new value.
@@ -188,28 +190,28 @@ SHMEMD_FN void shmemd_getmem_nbi_group(const shmemd_ctx_t *ctx, shmemd_group_t g
  */
 SHMEMD_FN void shmemd_p_u8(const shmemd_ctx_t *ctx, uint8_t *dst, uint8_t value, int pe SHMEMD_SITE)
 {
-	shmemdi_p(ctx, shmemdi_op_word(SHMEMDI_CALL(P), dst, 1, pe), value);
+	shmemdi_p(ctx, shmemdi_op_word(SHMEMDI_CALLER(P), dst, 1, pe), value);
 }
 
 /* As above, 16 bits. */
 SHMEMD_FN void shmemd_p_u16(const shmemd_ctx_t *ctx, uint16_t *dst, uint16_t value,
 			    int pe SHMEMD_SITE)
 {
-	shmemdi_p(ctx, shmemdi_op_word(SHMEMDI_CALL(P), dst, 2, pe), value);
+	shmemdi_p(ctx, shmemdi_op_word(SHMEMDI_CALLER(P), dst, 2, pe), value);
 }
 
 /* As above, 32 bits. */
 SHMEMD_FN void shmemd_p_u32(const shmemd_ctx_t *ctx, uint32_t *dst, uint32_t value,
 			    int pe SHMEMD_SITE)
 {
-	shmemdi_p(ctx, shmemdi_op_word(SHMEMDI_CALL(P), dst, 4, pe), value);
+	shmemdi_p(ctx, shmemdi_op_word(SHMEMDI_CALLER(P), dst, 4, pe), value);
 }
 
 /* As above, 64 bits. */
 SHMEMD_FN void shmemd_p_u64(const shmemd_ctx_t *ctx, uint64_t *dst, uint64_t value,
 			    int pe SHMEMD_SITE)
 {
-	shmemdi_p(ctx, shmemdi_op_word(SHMEMDI_CALL(P), dst, 8, pe), value);
+	shmemdi_p(ctx, shmemdi_op_word(SHMEMDI_CALLER(P), dst, 8, pe), value);
 }
 
 /* Read one value at *src on PE pe. Never torn, and not cached: repeated calls see new values.
@@ -225,28 +227,28 @@ SHMEMD_FN void shmemd_p_u64(const shmemd_ctx_t *ctx, uint64_t *dst, uint64_t val
 SHMEMD_FN int shmemd_g_u8(const shmemd_ctx_t *ctx, uint8_t *value, const uint8_t *src,
 			  int pe SHMEMD_SITE)
 {
-	return shmemdi_g(ctx, shmemdi_op_word(SHMEMDI_CALL(G), src, 1, pe), value);
+	return shmemdi_g(ctx, shmemdi_op_word(SHMEMDI_CALLER(G), src, 1, pe), value);
 }
 
 /* As above, 16 bits. */
 SHMEMD_FN int shmemd_g_u16(const shmemd_ctx_t *ctx, uint16_t *value, const uint16_t *src,
 			   int pe SHMEMD_SITE)
 {
-	return shmemdi_g(ctx, shmemdi_op_word(SHMEMDI_CALL(G), src, 2, pe), value);
+	return shmemdi_g(ctx, shmemdi_op_word(SHMEMDI_CALLER(G), src, 2, pe), value);
 }
 
 /* As above, 32 bits. */
 SHMEMD_FN int shmemd_g_u32(const shmemd_ctx_t *ctx, uint32_t *value, const uint32_t *src,
 			   int pe SHMEMD_SITE)
 {
-	return shmemdi_g(ctx, shmemdi_op_word(SHMEMDI_CALL(G), src, 4, pe), value);
+	return shmemdi_g(ctx, shmemdi_op_word(SHMEMDI_CALLER(G), src, 4, pe), value);
 }
 
 /* As above, 64 bits. */
 SHMEMD_FN int shmemd_g_u64(const shmemd_ctx_t *ctx, uint64_t *value, const uint64_t *src,
 			   int pe SHMEMD_SITE)
 {
-	return shmemdi_g(ctx, shmemdi_op_word(SHMEMDI_CALL(G), src, 8, pe), value);
+	return shmemdi_g(ctx, shmemdi_op_word(SHMEMDI_CALLER(G), src, 8, pe), value);
 }
 
 #endif

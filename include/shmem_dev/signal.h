@@ -44,7 +44,7 @@ SHMEMD_FN void shmemd_putmem_signal(const shmemd_ctx_t *ctx, void *dst, const vo
 				    int pe SHMEMD_SITE)
 {
 	shmemdi_put_signal(
-		ctx, shmemdi_op(SHMEMDI_CALL(PUT_SIGNAL), shmemd_thread(), dst, src, nbytes, pe),
+		ctx, shmemdi_op(SHMEMDI_CALLER(PUT_SIGNAL), shmemd_thread(), dst, src, nbytes, pe),
 		shmemdi_signal(sig, value, op));
 }
 
@@ -54,7 +54,7 @@ SHMEMD_FN void shmemd_putmem_signal_warp(const shmemd_ctx_t *ctx, void *dst, con
 					 int pe SHMEMD_SITE)
 {
 	shmemdi_put_signal(
-		ctx, shmemdi_op(SHMEMDI_CALL(PUT_SIGNAL), shmemd_warp(), dst, src, nbytes, pe),
+		ctx, shmemdi_op(SHMEMDI_CALLER(PUT_SIGNAL), shmemd_warp(), dst, src, nbytes, pe),
 		shmemdi_signal(sig, value, op));
 }
 
@@ -64,7 +64,7 @@ SHMEMD_FN void shmemd_putmem_signal_block(const shmemd_ctx_t *ctx, void *dst, co
 					  int pe SHMEMD_SITE)
 {
 	shmemdi_put_signal(
-		ctx, shmemdi_op(SHMEMDI_CALL(PUT_SIGNAL), shmemd_block(), dst, src, nbytes, pe),
+		ctx, shmemdi_op(SHMEMDI_CALLER(PUT_SIGNAL), shmemd_block(), dst, src, nbytes, pe),
 		shmemdi_signal(sig, value, op));
 }
 
@@ -73,7 +73,7 @@ SHMEMD_FN void shmemd_putmem_signal_group(const shmemd_ctx_t *ctx, shmemd_group_
 					  const void *src, size_t nbytes, uint64_t *sig,
 					  uint64_t value, int op, int pe SHMEMD_SITE)
 {
-	shmemdi_put_signal(ctx, shmemdi_op(SHMEMDI_CALL(PUT_SIGNAL), g, dst, src, nbytes, pe),
+	shmemdi_put_signal(ctx, shmemdi_op(SHMEMDI_CALLER(PUT_SIGNAL), g, dst, src, nbytes, pe),
 			   shmemdi_signal(sig, value, op));
 }
 
@@ -90,8 +90,8 @@ SHMEMD_FN void shmemd_putmem_signal_nbi(const shmemd_ctx_t *ctx, void *dst, cons
 					size_t nbytes, uint64_t *sig, uint64_t value, int op,
 					int pe SHMEMD_SITE)
 {
-	shmemdi_put_signal_nbi(
-		ctx, shmemdi_op(SHMEMDI_CALL(PUT_SIGNAL), shmemd_thread(), dst, src, nbytes, pe),
+	shmemdi_put_signal_op(
+		ctx, shmemdi_op(SHMEMDI_CALLER(PUT_SIGNAL), shmemd_thread(), dst, src, nbytes, pe),
 		shmemdi_signal(sig, value, op));
 }
 
@@ -100,8 +100,8 @@ SHMEMD_FN void shmemd_putmem_signal_nbi_warp(const shmemd_ctx_t *ctx, void *dst,
 					     size_t nbytes, uint64_t *sig, uint64_t value, int op,
 					     int pe SHMEMD_SITE)
 {
-	shmemdi_put_signal_nbi(
-		ctx, shmemdi_op(SHMEMDI_CALL(PUT_SIGNAL), shmemd_warp(), dst, src, nbytes, pe),
+	shmemdi_put_signal_op(
+		ctx, shmemdi_op(SHMEMDI_CALLER(PUT_SIGNAL), shmemd_warp(), dst, src, nbytes, pe),
 		shmemdi_signal(sig, value, op));
 }
 
@@ -110,8 +110,8 @@ SHMEMD_FN void shmemd_putmem_signal_nbi_block(const shmemd_ctx_t *ctx, void *dst
 					      size_t nbytes, uint64_t *sig, uint64_t value, int op,
 					      int pe SHMEMD_SITE)
 {
-	shmemdi_put_signal_nbi(
-		ctx, shmemdi_op(SHMEMDI_CALL(PUT_SIGNAL), shmemd_block(), dst, src, nbytes, pe),
+	shmemdi_put_signal_op(
+		ctx, shmemdi_op(SHMEMDI_CALLER(PUT_SIGNAL), shmemd_block(), dst, src, nbytes, pe),
 		shmemdi_signal(sig, value, op));
 }
 
@@ -120,8 +120,8 @@ SHMEMD_FN void shmemd_putmem_signal_nbi_group(const shmemd_ctx_t *ctx, shmemd_gr
 					      const void *src, size_t nbytes, uint64_t *sig,
 					      uint64_t value, int op, int pe SHMEMD_SITE)
 {
-	shmemdi_put_signal_nbi(ctx, shmemdi_op(SHMEMDI_CALL(PUT_SIGNAL), g, dst, src, nbytes, pe),
-			       shmemdi_signal(sig, value, op));
+	shmemdi_put_signal_op(ctx, shmemdi_op(SHMEMDI_CALLER(PUT_SIGNAL), g, dst, src, nbytes, pe),
+			      shmemdi_signal(sig, value, op));
 }
 
 /* Update the signal word sig on PE pe. Relaxed: it may overtake earlier puts; call shmemd_fence
@@ -136,7 +136,7 @@ SHMEMD_FN void shmemd_putmem_signal_nbi_group(const shmemd_ctx_t *ctx, shmemd_gr
 SHMEMD_FN void shmemd_signal_op(const shmemd_ctx_t *ctx, uint64_t *sig, uint64_t value, int op,
 				int pe SHMEMD_SITE)
 {
-	shmemdi_signal_op(ctx, shmemdi_op_word(SHMEMDI_CALL(SIGNAL), sig, 8, pe),
+	shmemdi_signal_op(ctx, shmemdi_op_word(SHMEMDI_CALLER(SIGNAL), sig, 8, pe),
 			  shmemdi_signal(sig, value, op));
 }
 
@@ -150,7 +150,7 @@ SHMEMD_FN void shmemd_signal_op(const shmemd_ctx_t *ctx, uint64_t *sig, uint64_t
  */
 SHMEMD_FN uint64_t shmemd_signal_fetch(const shmemd_ctx_t *ctx, const uint64_t *sig SHMEMD_SITE)
 {
-	return shmemdi_fetch_own(ctx, SHMEMDI_CALL(TEST), sig);
+	return shmemdi_fetch_own(ctx, SHMEMDI_CALLER(TEST), sig);
 }
 
 /* Wait until this PE's own signal word satisfies `*sig cmp value`.
@@ -169,7 +169,7 @@ SHMEMD_FN uint64_t shmemd_signal_fetch(const shmemd_ctx_t *ctx, const uint64_t *
 SHMEMD_FN int shmemd_signal_wait_until(const shmemd_ctx_t *ctx, const uint64_t *sig, int cmp,
 				       uint64_t value SHMEMD_SITE)
 {
-	return shmemdi_wait_group(ctx, SHMEMDI_CALL(WAIT), shmemd_thread(),
+	return shmemdi_wait_group(ctx, SHMEMDI_CALLER(WAIT), shmemd_thread(),
 				  shmemdi_cond(sig, SHMEMDI_U64, cmp, value),
 				  shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -178,7 +178,7 @@ SHMEMD_FN int shmemd_signal_wait_until(const shmemd_ctx_t *ctx, const uint64_t *
 SHMEMD_FN int shmemd_signal_wait_until_warp(const shmemd_ctx_t *ctx, const uint64_t *sig, int cmp,
 					    uint64_t value SHMEMD_SITE)
 {
-	return shmemdi_wait_group(ctx, SHMEMDI_CALL(WAIT), shmemd_warp(),
+	return shmemdi_wait_group(ctx, SHMEMDI_CALLER(WAIT), shmemd_warp(),
 				  shmemdi_cond(sig, SHMEMDI_U64, cmp, value),
 				  shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -187,7 +187,7 @@ SHMEMD_FN int shmemd_signal_wait_until_warp(const shmemd_ctx_t *ctx, const uint6
 SHMEMD_FN int shmemd_signal_wait_until_block(const shmemd_ctx_t *ctx, const uint64_t *sig, int cmp,
 					     uint64_t value SHMEMD_SITE)
 {
-	return shmemdi_wait_group(ctx, SHMEMDI_CALL(WAIT), shmemd_block(),
+	return shmemdi_wait_group(ctx, SHMEMDI_CALLER(WAIT), shmemd_block(),
 				  shmemdi_cond(sig, SHMEMDI_U64, cmp, value),
 				  shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -197,7 +197,7 @@ SHMEMD_FN int shmemd_signal_wait_until_group(const shmemd_ctx_t *ctx, shmemd_gro
 					     const uint64_t *sig, int cmp,
 					     uint64_t value SHMEMD_SITE)
 {
-	return shmemdi_wait_group(ctx, SHMEMDI_CALL(WAIT), g,
+	return shmemdi_wait_group(ctx, SHMEMDI_CALLER(WAIT), g,
 				  shmemdi_cond(sig, SHMEMDI_U64, cmp, value),
 				  shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -212,7 +212,7 @@ SHMEMD_FN int shmemd_signal_wait_until_group(const shmemd_ctx_t *ctx, shmemd_gro
 SHMEMD_FN int shmemd_signal_wait_until_for(const shmemd_ctx_t *ctx, const uint64_t *sig, int cmp,
 					   uint64_t value, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_group(ctx, SHMEMDI_CALL(WAIT), shmemd_thread(),
+	return shmemdi_wait_group(ctx, SHMEMDI_CALLER(WAIT), shmemd_thread(),
 				  shmemdi_cond(sig, SHMEMDI_U64, cmp, value),
 				  shmemdi_limit_for(ns));
 }
@@ -221,7 +221,7 @@ SHMEMD_FN int shmemd_signal_wait_until_for(const shmemd_ctx_t *ctx, const uint64
 SHMEMD_FN int shmemd_signal_wait_until_for_warp(const shmemd_ctx_t *ctx, const uint64_t *sig,
 						int cmp, uint64_t value, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_group(ctx, SHMEMDI_CALL(WAIT), shmemd_warp(),
+	return shmemdi_wait_group(ctx, SHMEMDI_CALLER(WAIT), shmemd_warp(),
 				  shmemdi_cond(sig, SHMEMDI_U64, cmp, value),
 				  shmemdi_limit_for(ns));
 }
@@ -230,7 +230,7 @@ SHMEMD_FN int shmemd_signal_wait_until_for_warp(const shmemd_ctx_t *ctx, const u
 SHMEMD_FN int shmemd_signal_wait_until_for_block(const shmemd_ctx_t *ctx, const uint64_t *sig,
 						 int cmp, uint64_t value, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_group(ctx, SHMEMDI_CALL(WAIT), shmemd_block(),
+	return shmemdi_wait_group(ctx, SHMEMDI_CALLER(WAIT), shmemd_block(),
 				  shmemdi_cond(sig, SHMEMDI_U64, cmp, value),
 				  shmemdi_limit_for(ns));
 }
@@ -240,7 +240,7 @@ SHMEMD_FN int shmemd_signal_wait_until_for_group(const shmemd_ctx_t *ctx, shmemd
 						 const uint64_t *sig, int cmp, uint64_t value,
 						 uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_group(ctx, SHMEMDI_CALL(WAIT), g,
+	return shmemdi_wait_group(ctx, SHMEMDI_CALLER(WAIT), g,
 				  shmemdi_cond(sig, SHMEMDI_U64, cmp, value),
 				  shmemdi_limit_for(ns));
 }
@@ -258,7 +258,7 @@ SHMEMD_FN int shmemd_signal_wait_until_for_group(const shmemd_ctx_t *ctx, shmemd
 SHMEMD_FN int shmemd_signal_wait_until_from(const shmemd_ctx_t *ctx, const uint64_t *sig, int cmp,
 					    uint64_t value, int pe SHMEMD_SITE)
 {
-	return shmemdi_wait_from(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_from(ctx, SHMEMDI_CALLER(WAIT),
 				 shmemdi_cond(sig, SHMEMDI_U64, cmp, value), pe);
 }
 

@@ -40,7 +40,7 @@ SHMEMD_FN void shmemd_iputmem(const shmemd_ctx_t *ctx, void *dst, const void *sr
 			      ptrdiff_t dst_stride, ptrdiff_t src_stride, size_t width,
 			      size_t nelems, int pe SHMEMD_SITE)
 {
-	shmemdi_iput(ctx, shmemdi_op(SHMEMDI_CALL(PUT), shmemd_thread(), dst, src, width, pe),
+	shmemdi_iput(ctx, shmemdi_op(SHMEMDI_CALLER(PUT), shmemd_thread(), dst, src, width, pe),
 		     dst_stride, src_stride, nelems);
 }
 
@@ -49,7 +49,7 @@ SHMEMD_FN void shmemd_iputmem_warp(const shmemd_ctx_t *ctx, void *dst, const voi
 				   ptrdiff_t dst_stride, ptrdiff_t src_stride, size_t width,
 				   size_t nelems, int pe SHMEMD_SITE)
 {
-	shmemdi_iput(ctx, shmemdi_op(SHMEMDI_CALL(PUT), shmemd_warp(), dst, src, width, pe),
+	shmemdi_iput(ctx, shmemdi_op(SHMEMDI_CALLER(PUT), shmemd_warp(), dst, src, width, pe),
 		     dst_stride, src_stride, nelems);
 }
 
@@ -58,7 +58,7 @@ SHMEMD_FN void shmemd_iputmem_block(const shmemd_ctx_t *ctx, void *dst, const vo
 				    ptrdiff_t dst_stride, ptrdiff_t src_stride, size_t width,
 				    size_t nelems, int pe SHMEMD_SITE)
 {
-	shmemdi_iput(ctx, shmemdi_op(SHMEMDI_CALL(PUT), shmemd_block(), dst, src, width, pe),
+	shmemdi_iput(ctx, shmemdi_op(SHMEMDI_CALLER(PUT), shmemd_block(), dst, src, width, pe),
 		     dst_stride, src_stride, nelems);
 }
 
@@ -67,7 +67,7 @@ SHMEMD_FN void shmemd_iputmem_group(const shmemd_ctx_t *ctx, shmemd_group_t g, v
 				    const void *src, ptrdiff_t dst_stride, ptrdiff_t src_stride,
 				    size_t width, size_t nelems, int pe SHMEMD_SITE)
 {
-	shmemdi_iput(ctx, shmemdi_op(SHMEMDI_CALL(PUT), g, dst, src, width, pe), dst_stride,
+	shmemdi_iput(ctx, shmemdi_op(SHMEMDI_CALLER(PUT), g, dst, src, width, pe), dst_stride,
 		     src_stride, nelems);
 }
 
@@ -92,7 +92,7 @@ SHMEMD_FN int shmemd_igetmem(const shmemd_ctx_t *ctx, void *dst, const void *src
 			     size_t nelems, int pe SHMEMD_SITE)
 {
 	return shmemdi_iget(ctx,
-			    shmemdi_op(SHMEMDI_CALL(GET), shmemd_thread(), src, dst, width, pe),
+			    shmemdi_op(SHMEMDI_CALLER(GET), shmemd_thread(), src, dst, width, pe),
 			    dst_stride, src_stride, nelems);
 }
 
@@ -101,7 +101,8 @@ SHMEMD_FN int shmemd_igetmem_warp(const shmemd_ctx_t *ctx, void *dst, const void
 				  ptrdiff_t dst_stride, ptrdiff_t src_stride, size_t width,
 				  size_t nelems, int pe SHMEMD_SITE)
 {
-	return shmemdi_iget(ctx, shmemdi_op(SHMEMDI_CALL(GET), shmemd_warp(), src, dst, width, pe),
+	return shmemdi_iget(ctx,
+			    shmemdi_op(SHMEMDI_CALLER(GET), shmemd_warp(), src, dst, width, pe),
 			    dst_stride, src_stride, nelems);
 }
 
@@ -110,7 +111,8 @@ SHMEMD_FN int shmemd_igetmem_block(const shmemd_ctx_t *ctx, void *dst, const voi
 				   ptrdiff_t dst_stride, ptrdiff_t src_stride, size_t width,
 				   size_t nelems, int pe SHMEMD_SITE)
 {
-	return shmemdi_iget(ctx, shmemdi_op(SHMEMDI_CALL(GET), shmemd_block(), src, dst, width, pe),
+	return shmemdi_iget(ctx,
+			    shmemdi_op(SHMEMDI_CALLER(GET), shmemd_block(), src, dst, width, pe),
 			    dst_stride, src_stride, nelems);
 }
 
@@ -119,8 +121,8 @@ SHMEMD_FN int shmemd_igetmem_group(const shmemd_ctx_t *ctx, shmemd_group_t g, vo
 				   const void *src, ptrdiff_t dst_stride, ptrdiff_t src_stride,
 				   size_t width, size_t nelems, int pe SHMEMD_SITE)
 {
-	return shmemdi_iget(ctx, shmemdi_op(SHMEMDI_CALL(GET), g, src, dst, width, pe), dst_stride,
-			    src_stride, nelems);
+	return shmemdi_iget(ctx, shmemdi_op(SHMEMDI_CALLER(GET), g, src, dst, width, pe),
+			    dst_stride, src_stride, nelems);
 }
 
 #endif

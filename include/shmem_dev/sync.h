@@ -29,28 +29,29 @@
  */
 SHMEMD_FN int shmemd_sync(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	return shmemdi_sync(ctx, SHMEMDI_CALL(SYNC), shmemd_thread(),
+	return shmemdi_sync(ctx, SHMEMDI_CALLER(SYNC), shmemd_thread(),
 			    shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
 
 /* As above, called by all 32 threads of a warp, converged, with equal arguments. */
 SHMEMD_FN int shmemd_sync_warp(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	return shmemdi_sync(ctx, SHMEMDI_CALL(SYNC), shmemd_warp(),
+	return shmemdi_sync(ctx, SHMEMDI_CALLER(SYNC), shmemd_warp(),
 			    shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
 
 /* As above, called by all threads of a block. */
 SHMEMD_FN int shmemd_sync_block(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	return shmemdi_sync(ctx, SHMEMDI_CALL(SYNC), shmemd_block(),
+	return shmemdi_sync(ctx, SHMEMDI_CALLER(SYNC), shmemd_block(),
 			    shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
 
 /* As above, called by all threads of group g. */
 SHMEMD_FN int shmemd_sync_group(const shmemd_ctx_t *ctx, shmemd_group_t g SHMEMD_SITE)
 {
-	return shmemdi_sync(ctx, SHMEMDI_CALL(SYNC), g, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+	return shmemdi_sync(ctx, SHMEMDI_CALLER(SYNC), g,
+			    shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
 
 /* As shmemd_sync with a time limit instead of the default one.
@@ -62,26 +63,26 @@ SHMEMD_FN int shmemd_sync_group(const shmemd_ctx_t *ctx, shmemd_group_t g SHMEMD
  */
 SHMEMD_FN int shmemd_sync_for(const shmemd_ctx_t *ctx, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_sync(ctx, SHMEMDI_CALL(SYNC), shmemd_thread(), shmemdi_limit_for(ns));
+	return shmemdi_sync(ctx, SHMEMDI_CALLER(SYNC), shmemd_thread(), shmemdi_limit_for(ns));
 }
 
 /* As above, called by all 32 threads of a warp, converged, with equal arguments. */
 SHMEMD_FN int shmemd_sync_for_warp(const shmemd_ctx_t *ctx, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_sync(ctx, SHMEMDI_CALL(SYNC), shmemd_warp(), shmemdi_limit_for(ns));
+	return shmemdi_sync(ctx, SHMEMDI_CALLER(SYNC), shmemd_warp(), shmemdi_limit_for(ns));
 }
 
 /* As above, called by all threads of a block. */
 SHMEMD_FN int shmemd_sync_for_block(const shmemd_ctx_t *ctx, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_sync(ctx, SHMEMDI_CALL(SYNC), shmemd_block(), shmemdi_limit_for(ns));
+	return shmemdi_sync(ctx, SHMEMDI_CALLER(SYNC), shmemd_block(), shmemdi_limit_for(ns));
 }
 
 /* As above, called by all threads of group g. */
 SHMEMD_FN int shmemd_sync_for_group(const shmemd_ctx_t *ctx, shmemd_group_t g,
 				    uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_sync(ctx, SHMEMDI_CALL(SYNC), g, shmemdi_limit_for(ns));
+	return shmemdi_sync(ctx, SHMEMDI_CALLER(SYNC), g, shmemdi_limit_for(ns));
 }
 
 /* quiet, then sync: all operations of the calling threads are complete, and those of all PEs
@@ -102,28 +103,28 @@ SHMEMD_FN int shmemd_sync_for_group(const shmemd_ctx_t *ctx, shmemd_group_t g,
  */
 SHMEMD_FN int shmemd_barrier(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	return shmemdi_barrier(ctx, SHMEMDI_CALL(BARRIER), shmemd_thread(),
+	return shmemdi_barrier(ctx, SHMEMDI_CALLER(BARRIER), shmemd_thread(),
 			       shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
 
 /* As above, called by all 32 threads of a warp, converged, with equal arguments. */
 SHMEMD_FN int shmemd_barrier_warp(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	return shmemdi_barrier(ctx, SHMEMDI_CALL(BARRIER), shmemd_warp(),
+	return shmemdi_barrier(ctx, SHMEMDI_CALLER(BARRIER), shmemd_warp(),
 			       shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
 
 /* As above, called by all threads of a block. */
 SHMEMD_FN int shmemd_barrier_block(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	return shmemdi_barrier(ctx, SHMEMDI_CALL(BARRIER), shmemd_block(),
+	return shmemdi_barrier(ctx, SHMEMDI_CALLER(BARRIER), shmemd_block(),
 			       shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
 
 /* As above, called by all threads of group g. */
 SHMEMD_FN int shmemd_barrier_group(const shmemd_ctx_t *ctx, shmemd_group_t g SHMEMD_SITE)
 {
-	return shmemdi_barrier(ctx, SHMEMDI_CALL(BARRIER), g,
+	return shmemdi_barrier(ctx, SHMEMDI_CALLER(BARRIER), g,
 			       shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
 
@@ -136,26 +137,27 @@ SHMEMD_FN int shmemd_barrier_group(const shmemd_ctx_t *ctx, shmemd_group_t g SHM
  */
 SHMEMD_FN int shmemd_barrier_for(const shmemd_ctx_t *ctx, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_barrier(ctx, SHMEMDI_CALL(BARRIER), shmemd_thread(), shmemdi_limit_for(ns));
+	return shmemdi_barrier(ctx, SHMEMDI_CALLER(BARRIER), shmemd_thread(),
+			       shmemdi_limit_for(ns));
 }
 
 /* As above, called by all 32 threads of a warp, converged, with equal arguments. */
 SHMEMD_FN int shmemd_barrier_for_warp(const shmemd_ctx_t *ctx, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_barrier(ctx, SHMEMDI_CALL(BARRIER), shmemd_warp(), shmemdi_limit_for(ns));
+	return shmemdi_barrier(ctx, SHMEMDI_CALLER(BARRIER), shmemd_warp(), shmemdi_limit_for(ns));
 }
 
 /* As above, called by all threads of a block. */
 SHMEMD_FN int shmemd_barrier_for_block(const shmemd_ctx_t *ctx, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_barrier(ctx, SHMEMDI_CALL(BARRIER), shmemd_block(), shmemdi_limit_for(ns));
+	return shmemdi_barrier(ctx, SHMEMDI_CALLER(BARRIER), shmemd_block(), shmemdi_limit_for(ns));
 }
 
 /* As above, called by all threads of group g. */
 SHMEMD_FN int shmemd_barrier_for_group(const shmemd_ctx_t *ctx, shmemd_group_t g,
 				       uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_barrier(ctx, SHMEMDI_CALL(BARRIER), g, shmemdi_limit_for(ns));
+	return shmemdi_barrier(ctx, SHMEMDI_CALLER(BARRIER), g, shmemdi_limit_for(ns));
 }
 
 /* As shmemd_sync, for the world team only.
@@ -168,25 +170,25 @@ SHMEMD_FN int shmemd_barrier_for_group(const shmemd_ctx_t *ctx, shmemd_group_t g
  */
 SHMEMD_FN int shmemd_sync_all(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	return shmemdi_sync_all(ctx, SHMEMDI_CALL(SYNC), shmemd_thread());
+	return shmemdi_sync_all(ctx, SHMEMDI_CALLER(SYNC), shmemd_thread());
 }
 
 /* As above, called by all 32 threads of a warp, converged, with equal arguments. */
 SHMEMD_FN int shmemd_sync_all_warp(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	return shmemdi_sync_all(ctx, SHMEMDI_CALL(SYNC), shmemd_warp());
+	return shmemdi_sync_all(ctx, SHMEMDI_CALLER(SYNC), shmemd_warp());
 }
 
 /* As above, called by all threads of a block. */
 SHMEMD_FN int shmemd_sync_all_block(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	return shmemdi_sync_all(ctx, SHMEMDI_CALL(SYNC), shmemd_block());
+	return shmemdi_sync_all(ctx, SHMEMDI_CALLER(SYNC), shmemd_block());
 }
 
 /* As above, called by all threads of group g. */
 SHMEMD_FN int shmemd_sync_all_group(const shmemd_ctx_t *ctx, shmemd_group_t g SHMEMD_SITE)
 {
-	return shmemdi_sync_all(ctx, SHMEMDI_CALL(SYNC), g);
+	return shmemdi_sync_all(ctx, SHMEMDI_CALLER(SYNC), g);
 }
 
 /* As shmemd_barrier, for the world team only.
@@ -199,25 +201,25 @@ SHMEMD_FN int shmemd_sync_all_group(const shmemd_ctx_t *ctx, shmemd_group_t g SH
  */
 SHMEMD_FN int shmemd_barrier_all(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	return shmemdi_barrier_all(ctx, SHMEMDI_CALL(BARRIER), shmemd_thread());
+	return shmemdi_barrier_all(ctx, SHMEMDI_CALLER(BARRIER), shmemd_thread());
 }
 
 /* As above, called by all 32 threads of a warp, converged, with equal arguments. */
 SHMEMD_FN int shmemd_barrier_all_warp(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	return shmemdi_barrier_all(ctx, SHMEMDI_CALL(BARRIER), shmemd_warp());
+	return shmemdi_barrier_all(ctx, SHMEMDI_CALLER(BARRIER), shmemd_warp());
 }
 
 /* As above, called by all threads of a block. */
 SHMEMD_FN int shmemd_barrier_all_block(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	return shmemdi_barrier_all(ctx, SHMEMDI_CALL(BARRIER), shmemd_block());
+	return shmemdi_barrier_all(ctx, SHMEMDI_CALLER(BARRIER), shmemd_block());
 }
 
 /* As above, called by all threads of group g. */
 SHMEMD_FN int shmemd_barrier_all_group(const shmemd_ctx_t *ctx, shmemd_group_t g SHMEMD_SITE)
 {
-	return shmemdi_barrier_all(ctx, SHMEMDI_CALL(BARRIER), g);
+	return shmemdi_barrier_all(ctx, SHMEMDI_CALLER(BARRIER), g);
 }
 
 #endif

@@ -15,7 +15,7 @@
  */
 SHMEMD_FN int shmemd_my_pe(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	shmemdi_check_filled(ctx, SHMEMDI_CALL(NONE));
+	shmemdi_check_filled(ctx, SHMEMDI_CALLER(NONE));
 	return ctx->my_pe;
 }
 
@@ -26,7 +26,7 @@ SHMEMD_FN int shmemd_my_pe(const shmemd_ctx_t *ctx SHMEMD_SITE)
  */
 SHMEMD_FN int shmemd_n_pes(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	shmemdi_check_filled(ctx, SHMEMDI_CALL(NONE));
+	shmemdi_check_filled(ctx, SHMEMDI_CALLER(NONE));
 	return ctx->n_pes;
 }
 
@@ -39,7 +39,7 @@ SHMEMD_FN int shmemd_n_pes(const shmemd_ctx_t *ctx SHMEMD_SITE)
  */
 SHMEMD_FN int shmemd_world_pe(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 {
-	return shmemdi_check_pe(ctx, SHMEMDI_CALL(NONE), pe) ? -1 : ctx->peers[pe].world_pe;
+	return shmemdi_check_pe(ctx, SHMEMDI_CALLER(NONE), pe) ? -1 : ctx->peers[pe].world_pe;
 }
 
 /* Where this PE can access pe's copy of a symmetric object with ordinary loads and stores. Order
@@ -55,8 +55,8 @@ SHMEMD_FN void *shmemd_ptr(const shmemd_ctx_t *ctx, const void *sym, int pe SHME
 {
 	char *base;
 
-	if (shmemdi_check_pe(ctx, SHMEMDI_CALL(NONE), pe) ||
-	    shmemdi_check_range(ctx, SHMEMDI_CALL(NONE), sym, 1))
+	if (shmemdi_check_pe(ctx, SHMEMDI_CALLER(NONE), pe) ||
+	    shmemdi_check_range(ctx, SHMEMDI_CALLER(NONE), sym, 1))
 		return 0;
 	if (pe == ctx->my_pe) /* also where a PE's own heap is not used by loads and stores */
 		return (void *)(uintptr_t)sym;

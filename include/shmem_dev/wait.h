@@ -32,7 +32,7 @@
 SHMEMD_FN int shmemd_wait_until_u32(const shmemd_ctx_t *ctx, const uint32_t *ivar, int cmp,
 				    uint32_t value SHMEMD_SITE)
 {
-	return shmemdi_wait(ctx, SHMEMDI_CALL(WAIT), shmemdi_cond(ivar, SHMEMDI_U32, cmp, value),
+	return shmemdi_wait(ctx, SHMEMDI_CALLER(WAIT), shmemdi_cond(ivar, SHMEMDI_U32, cmp, value),
 			    shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
 
@@ -40,7 +40,7 @@ SHMEMD_FN int shmemd_wait_until_u32(const shmemd_ctx_t *ctx, const uint32_t *iva
 SHMEMD_FN int shmemd_wait_until_s32(const shmemd_ctx_t *ctx, const int32_t *ivar, int cmp,
 				    int32_t value SHMEMD_SITE)
 {
-	return shmemdi_wait(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait(ctx, SHMEMDI_CALLER(WAIT),
 			    shmemdi_cond(ivar, SHMEMDI_S32, cmp, (uint64_t)(int64_t)value),
 			    shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -49,7 +49,7 @@ SHMEMD_FN int shmemd_wait_until_s32(const shmemd_ctx_t *ctx, const int32_t *ivar
 SHMEMD_FN int shmemd_wait_until_u64(const shmemd_ctx_t *ctx, const uint64_t *ivar, int cmp,
 				    uint64_t value SHMEMD_SITE)
 {
-	return shmemdi_wait(ctx, SHMEMDI_CALL(WAIT), shmemdi_cond(ivar, SHMEMDI_U64, cmp, value),
+	return shmemdi_wait(ctx, SHMEMDI_CALLER(WAIT), shmemdi_cond(ivar, SHMEMDI_U64, cmp, value),
 			    shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
 
@@ -57,7 +57,7 @@ SHMEMD_FN int shmemd_wait_until_u64(const shmemd_ctx_t *ctx, const uint64_t *iva
 SHMEMD_FN int shmemd_wait_until_s64(const shmemd_ctx_t *ctx, const int64_t *ivar, int cmp,
 				    int64_t value SHMEMD_SITE)
 {
-	return shmemdi_wait(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait(ctx, SHMEMDI_CALLER(WAIT),
 			    shmemdi_cond(ivar, SHMEMDI_S64, cmp, (uint64_t)value),
 			    shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -72,7 +72,7 @@ SHMEMD_FN int shmemd_wait_until_s64(const shmemd_ctx_t *ctx, const int64_t *ivar
 SHMEMD_FN int shmemd_wait_until_for_u32(const shmemd_ctx_t *ctx, const uint32_t *ivar, int cmp,
 					uint32_t value, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait(ctx, SHMEMDI_CALL(WAIT), shmemdi_cond(ivar, SHMEMDI_U32, cmp, value),
+	return shmemdi_wait(ctx, SHMEMDI_CALLER(WAIT), shmemdi_cond(ivar, SHMEMDI_U32, cmp, value),
 			    shmemdi_limit_for(ns));
 }
 
@@ -80,7 +80,7 @@ SHMEMD_FN int shmemd_wait_until_for_u32(const shmemd_ctx_t *ctx, const uint32_t 
 SHMEMD_FN int shmemd_wait_until_for_s32(const shmemd_ctx_t *ctx, const int32_t *ivar, int cmp,
 					int32_t value, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait(ctx, SHMEMDI_CALLER(WAIT),
 			    shmemdi_cond(ivar, SHMEMDI_S32, cmp, (uint64_t)(int64_t)value),
 			    shmemdi_limit_for(ns));
 }
@@ -89,7 +89,7 @@ SHMEMD_FN int shmemd_wait_until_for_s32(const shmemd_ctx_t *ctx, const int32_t *
 SHMEMD_FN int shmemd_wait_until_for_u64(const shmemd_ctx_t *ctx, const uint64_t *ivar, int cmp,
 					uint64_t value, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait(ctx, SHMEMDI_CALL(WAIT), shmemdi_cond(ivar, SHMEMDI_U64, cmp, value),
+	return shmemdi_wait(ctx, SHMEMDI_CALLER(WAIT), shmemdi_cond(ivar, SHMEMDI_U64, cmp, value),
 			    shmemdi_limit_for(ns));
 }
 
@@ -97,7 +97,7 @@ SHMEMD_FN int shmemd_wait_until_for_u64(const shmemd_ctx_t *ctx, const uint64_t 
 SHMEMD_FN int shmemd_wait_until_for_s64(const shmemd_ctx_t *ctx, const int64_t *ivar, int cmp,
 					int64_t value, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait(ctx, SHMEMDI_CALLER(WAIT),
 			    shmemdi_cond(ivar, SHMEMDI_S64, cmp, (uint64_t)value),
 			    shmemdi_limit_for(ns));
 }
@@ -113,7 +113,7 @@ SHMEMD_FN int shmemd_wait_until_for_s64(const shmemd_ctx_t *ctx, const int64_t *
 SHMEMD_FN int shmemd_test_u32(const shmemd_ctx_t *ctx, const uint32_t *ivar, int cmp,
 			      uint32_t value SHMEMD_SITE)
 {
-	return shmemdi_test_once(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_once(ctx, SHMEMDI_CALLER(TEST),
 				 shmemdi_cond(ivar, SHMEMDI_U32, cmp, value));
 }
 
@@ -121,7 +121,7 @@ SHMEMD_FN int shmemd_test_u32(const shmemd_ctx_t *ctx, const uint32_t *ivar, int
 SHMEMD_FN int shmemd_test_s32(const shmemd_ctx_t *ctx, const int32_t *ivar, int cmp,
 			      int32_t value SHMEMD_SITE)
 {
-	return shmemdi_test_once(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_once(ctx, SHMEMDI_CALLER(TEST),
 				 shmemdi_cond(ivar, SHMEMDI_S32, cmp, (uint64_t)(int64_t)value));
 }
 
@@ -129,7 +129,7 @@ SHMEMD_FN int shmemd_test_s32(const shmemd_ctx_t *ctx, const int32_t *ivar, int 
 SHMEMD_FN int shmemd_test_u64(const shmemd_ctx_t *ctx, const uint64_t *ivar, int cmp,
 			      uint64_t value SHMEMD_SITE)
 {
-	return shmemdi_test_once(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_once(ctx, SHMEMDI_CALLER(TEST),
 				 shmemdi_cond(ivar, SHMEMDI_U64, cmp, value));
 }
 
@@ -137,7 +137,7 @@ SHMEMD_FN int shmemd_test_u64(const shmemd_ctx_t *ctx, const uint64_t *ivar, int
 SHMEMD_FN int shmemd_test_s64(const shmemd_ctx_t *ctx, const int64_t *ivar, int cmp,
 			      int64_t value SHMEMD_SITE)
 {
-	return shmemdi_test_once(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_once(ctx, SHMEMDI_CALLER(TEST),
 				 shmemdi_cond(ivar, SHMEMDI_S64, cmp, (uint64_t)value));
 }
 

@@ -42,7 +42,7 @@ SHMEMD_FN int shmemd_wait_until_all_u64(const shmemd_ctx_t *ctx, const uint64_t 
 					size_t nelems, const int *mask, int cmp,
 					uint64_t value SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -53,7 +53,7 @@ SHMEMD_FN int shmemd_wait_until_all_vector_u64(const shmemd_ctx_t *ctx, const ui
 					       size_t nelems, const int *mask, int cmp,
 					       const uint64_t *values SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -64,7 +64,7 @@ SHMEMD_FN int shmemd_wait_until_all_for_u64(const shmemd_ctx_t *ctx, const uint6
 					    size_t nelems, const int *mask, int cmp, uint64_t value,
 					    uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
 				shmemdi_limit_for(ns));
 }
@@ -74,7 +74,7 @@ SHMEMD_FN int shmemd_wait_until_all_vector_for_u64(const shmemd_ctx_t *ctx, cons
 						   size_t nelems, const int *mask, int cmp,
 						   const uint64_t *values, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				shmemdi_limit_for(ns));
 }
@@ -95,7 +95,7 @@ SHMEMD_FN int shmemd_wait_until_any_u64(const shmemd_ctx_t *ctx, size_t *index,
 					const uint64_t *ivars, size_t nelems, const int *mask,
 					int cmp, uint64_t value SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -107,7 +107,7 @@ SHMEMD_FN int shmemd_wait_until_any_vector_u64(const shmemd_ctx_t *ctx, size_t *
 					       const int *mask, int cmp,
 					       const uint64_t *values SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -118,7 +118,7 @@ SHMEMD_FN int shmemd_wait_until_any_for_u64(const shmemd_ctx_t *ctx, size_t *ind
 					    const uint64_t *ivars, size_t nelems, const int *mask,
 					    int cmp, uint64_t value, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
 				shmemdi_limit_for(ns));
 }
@@ -129,7 +129,7 @@ SHMEMD_FN int shmemd_wait_until_any_vector_for_u64(const shmemd_ctx_t *ctx, size
 						   const int *mask, int cmp, const uint64_t *values,
 						   uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				shmemdi_limit_for(ns));
 }
@@ -150,7 +150,7 @@ SHMEMD_FN int shmemd_wait_until_some_u64(const shmemd_ctx_t *ctx, size_t *count,
 					 const uint64_t *ivars, size_t nelems, size_t *indices,
 					 const int *mask, int cmp, uint64_t value SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value), indices,
 				 shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -162,7 +162,7 @@ SHMEMD_FN int shmemd_wait_until_some_vector_u64(const shmemd_ctx_t *ctx, size_t 
 						size_t *indices, const int *mask, int cmp,
 						const uint64_t *values SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				 indices, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -174,7 +174,7 @@ SHMEMD_FN int shmemd_wait_until_some_for_u64(const shmemd_ctx_t *ctx, size_t *co
 					     const int *mask, int cmp, uint64_t value,
 					     uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value), indices,
 				 shmemdi_limit_for(ns));
 }
@@ -185,7 +185,7 @@ SHMEMD_FN int shmemd_wait_until_some_vector_for_u64(const shmemd_ctx_t *ctx, siz
 						    size_t *indices, const int *mask, int cmp,
 						    const uint64_t *values, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				 indices, shmemdi_limit_for(ns));
 }
@@ -201,7 +201,7 @@ SHMEMD_FN int shmemd_wait_until_some_vector_for_u64(const shmemd_ctx_t *ctx, siz
 SHMEMD_FN int shmemd_test_all_u64(const shmemd_ctx_t *ctx, const uint64_t *ivars, size_t nelems,
 				  const int *mask, int cmp, uint64_t value SHMEMD_SITE)
 {
-	return shmemdi_test_all(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_all(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value));
 }
 
@@ -210,7 +210,7 @@ SHMEMD_FN int shmemd_test_all_vector_u64(const shmemd_ctx_t *ctx, const uint64_t
 					 size_t nelems, const int *mask, int cmp,
 					 const uint64_t *values SHMEMD_SITE)
 {
-	return shmemdi_test_all(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_all(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values));
 }
 
@@ -226,7 +226,7 @@ SHMEMD_FN int shmemd_test_all_vector_u64(const shmemd_ctx_t *ctx, const uint64_t
 SHMEMD_FN size_t shmemd_test_any_u64(const shmemd_ctx_t *ctx, const uint64_t *ivars, size_t nelems,
 				     const int *mask, int cmp, uint64_t value SHMEMD_SITE)
 {
-	return shmemdi_test_any(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_any(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value));
 }
 
@@ -235,7 +235,7 @@ SHMEMD_FN size_t shmemd_test_any_vector_u64(const shmemd_ctx_t *ctx, const uint6
 					    size_t nelems, const int *mask, int cmp,
 					    const uint64_t *values SHMEMD_SITE)
 {
-	return shmemdi_test_any(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_any(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values));
 }
 
@@ -251,7 +251,7 @@ SHMEMD_FN size_t shmemd_test_some_u64(const shmemd_ctx_t *ctx, const uint64_t *i
 				      size_t *indices, const int *mask, int cmp,
 				      uint64_t value SHMEMD_SITE)
 {
-	return shmemdi_test_some(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_some(ctx, SHMEMDI_CALLER(TEST),
 				 shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
 				 indices);
 }
@@ -261,7 +261,7 @@ SHMEMD_FN size_t shmemd_test_some_vector_u64(const shmemd_ctx_t *ctx, const uint
 					     size_t nelems, size_t *indices, const int *mask,
 					     int cmp, const uint64_t *values SHMEMD_SITE)
 {
-	return shmemdi_test_some(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_some(ctx, SHMEMDI_CALLER(TEST),
 				 shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				 indices);
 }

@@ -70,14 +70,14 @@ int shmemhi_team_write_ctx(shmemh_t *job, shmemhi_team_t *team)
 		.latch = job->latch,
 		.error = job->error,
 		.timeout_ns = job->opt.timeout_ns,
-		.self = team->self,
+		.device_copy = team->device_copy,
 		.heap_committed = shmemhi_mem_committed(job),
 		.first_mapped = team->first_mapped,
 		.n_mapped = (uint32_t)team->n_mapped,
 	};
 	set_stride(job, team, &team->ctx);
 	shmemhi_ib_fill_ctx(job, &team->ctx);
-	return shmemhi_dev_write(job, team->self, &team->ctx, sizeof team->ctx);
+	return shmemhi_dev_write(job, team->device_copy, &team->ctx, sizeof team->ctx);
 }
 
 static int check_abi(shmemh_t *job, uint32_t abi_version, size_t ctx_nbytes)

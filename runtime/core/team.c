@@ -67,7 +67,8 @@ void shmemhi_team_remove(shmemh_t *job, shmemhi_team_t *team)
 
 	pthread_mutex_lock(&job->gone_lock);
 	old = *team;
-	*team = (shmemhi_team_t){.sync = old.sync, .self = old.self, .generation = old.generation};
+	*team = (shmemhi_team_t){
+		.sync = old.sync, .device_copy = old.device_copy, .generation = old.generation};
 	pthread_mutex_unlock(&job->gone_lock);
 	shmemhi_team_drop(job, &old);
 	job->team_slots &= ~((uint64_t)1 << (team - job->teams));
@@ -246,11 +247,11 @@ static int take_sync(shmemh_t *job)
  * context of a destroyed team finds a zeroed one there. */
 static int alloc_selves(shmemh_t *job)
 {
-	int status = shmemhi_dev_alloc(job, sizeof *job->selves * SHMEMHI_MAX_TEAMS,
-				       (void **)&job->selves);
+	int status = shmemhi_dev_alloc(job, sizeof *job->device_copies * SHMEMHI_MAX_TEAMS,
+				       (void **)&job->device_copies);
 
 	for (int t = 0; status == SHMEMH_OK && t < SHMEMHI_MAX_TEAMS; t++)
-		job->teams[t].self = job->selves + t;
+		job->teams[t].device_copy = job->device_copies + t;
 	return status;
 }
 
@@ -275,7 +276,8 @@ int shmemhi_teams_open(shmemh_t *job)
 		shmemhi_teams_close(job);
 		return status;
 	}
-	status = shmemhi_agree(job, shmemhi_ib_ready(job, job->teams[SHMEMH_TEAM_WORLD].self));
+	status = shmemhi_agree(job,
+			       shmemhi_ib_serve(job, job->teams[SHMEMH_TEAM_WORLD].device_copy));
 	if (status != SHMEMH_OK) {
 		shmemhi_teams_close(job);
 		return status;
@@ -286,12 +288,12 @@ int shmemhi_teams_open(shmemh_t *job)
 
 void shmemhi_teams_close(shmemh_t *job)
 {
-	shmemhi_ib_unready(job);
+	shmemhi_ib_unserve(job);
 	for (int t = 0; t < SHMEMHI_MAX_TEAMS; t++)
 		shmemhi_team_remove(job, &job->teams[t]);
-	if (job->selves)
-		shmemhi_dev_free(job, job->selves);
-	job->selves = NULL;
+	if (job->device_copies)
+		shmemhi_dev_free(job, job->device_copies);
+	job->device_copies = NULL;
 	free_scratch(job);
 }
 

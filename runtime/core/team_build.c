@@ -89,8 +89,8 @@ void shmemhi_team_drop(shmemh_t *job, shmemhi_team_t *team)
 {
 	static const shmemd_ctx_t none;
 
-	if (team->self && team->n_pes)
-		shmemhi_dev_write(job, team->self, &none, sizeof none);
+	if (team->device_copy && team->n_pes)
+		shmemhi_dev_write(job, team->device_copy, &none, sizeof none);
 	if (team->peers)
 		shmemhi_dev_free(job, team->peers);
 	if (team->abort_word)
@@ -99,8 +99,9 @@ void shmemhi_team_drop(shmemh_t *job, shmemhi_team_t *team)
 		shmemhi_pinned_free(job, team->causes);
 	free(team->world_pe);
 	free(team->roster);
-	*team = (shmemhi_team_t){
-		.sync = team->sync, .self = team->self, .generation = team->generation};
+	*team = (shmemhi_team_t){.sync = team->sync,
+				 .device_copy = team->device_copy,
+				 .generation = team->generation};
 }
 
 /* Find the shortest range of members that includes every member mapped on this PE. */

@@ -271,7 +271,7 @@ static int make(shmemh_t *job, int n, int status, shmemhi_team_t *team, int *slo
 	status = agree_slot(job, n, my_pe, status, slot);
 	if (status == SHMEMH_OK) {
 		team->sync = job->teams[*slot].sync;
-		team->self = job->teams[*slot].self;
+		team->device_copy = job->teams[*slot].device_copy;
 		team->generation = job->teams[*slot].generation;
 		status = agree_memory(job, n, *slot, team);
 	}

@@ -191,11 +191,11 @@ static int has_cqes(shmemhi_failover_t *s, const shmemhi_link_t *link, uint16_t 
 
 int shmemhi_endpoint_is_drained(shmemhi_failover_t *s, shmemhi_endpoint_t *e, uint32_t *refused)
 {
-	shmemhi_link_state_t state;
+	shmemhi_qp_state_t state;
 	int is_there;
 
 	*refused = 0;
-	if (shmemhi_link_query(&s->ib->lib, e->link, &state, &s->err) != SHMEMH_OK)
+	if (shmemhi_qp_query(&s->ib->lib, e->link, &state, &s->err) != SHMEMH_OK)
 		return -1;
 	if (state.hw_wqebbs != state.sw_wqebbs) {
 		e->drain_since = 0; /* posters have published again: CQEs of those WQEs come now */

@@ -105,9 +105,9 @@ static bool drain(shmemhi_failover_t *s, shmemhi_route_t *route, shmemhi_endpoin
 
 static bool query(shmemhi_failover_t *s, shmemhi_endpoint_t *e, uint64_t *executed)
 {
-	shmemhi_link_state_t state;
+	shmemhi_qp_state_t state;
 
-	if (shmemhi_link_query(&s->ib->lib, e->link, &state, &s->err) != SHMEMH_OK)
+	if (shmemhi_qp_query(&s->ib->lib, e->link, &state, &s->err) != SHMEMH_OK)
 		return false;
 	*executed = state.rmsn;
 	e->is_fenced = 1;
@@ -434,9 +434,9 @@ static bool is_in_error(void *self, int pe, uint32_t k, uint32_t path)
 {
 	shmemhi_failover_t *s = self;
 	const shmemhi_endpoint_t *e = find(shmemhi_route(s, pe, k), path);
-	shmemhi_link_state_t state;
+	shmemhi_qp_state_t state;
 
-	return e && shmemhi_link_query(&s->ib->lib, e->link, &state, &s->err) == SHMEMH_OK &&
+	return e && shmemhi_qp_query(&s->ib->lib, e->link, &state, &s->err) == SHMEMH_OK &&
 	       state.state == SHMEMHI_QP_ERR;
 }
 

@@ -20,10 +20,10 @@ void shmemhi_ib_close(shmemh_t *job);
 
 /* The world team's context is in device memory: from now on orders to kernels can be carried out,
  * and faults of paths are dealt with. Not collective. */
-int shmemhi_ib_ready(shmemh_t *job, const shmemd_ctx_t *ctx);
+int shmemhi_ib_serve(shmemh_t *job, const shmemd_ctx_t *ctx);
 
 /* Before that memory is freed: faults are not dealt with any more. */
-void shmemhi_ib_unready(shmemh_t *job);
+void shmemhi_ib_unserve(shmemh_t *job);
 
 /* Is there a channel to world PE pe? */
 bool shmemhi_ib_reaches(const shmemh_t *job, int pe);

@@ -152,13 +152,13 @@ bool shmemhi_link_destroy(const shmemhi_ib_lib_t *lib, shmemhi_link_t *link)
 	return destroy(lib, &link->qp) && destroy(lib, &link->cq);
 }
 
-int shmemhi_link_query(const shmemhi_ib_lib_t *lib, const shmemhi_link_t *link,
-		       shmemhi_link_state_t *state, shmemhi_err_t *err)
+int shmemhi_qp_query(const shmemhi_ib_lib_t *lib, const shmemhi_link_t *link,
+		     shmemhi_qp_state_t *state, shmemhi_err_t *err)
 {
 	uint32_t out[SHMEMHI_PRM_LONG] = {0};
 	int status = shmemhi_command_query(lib, link, out, SHMEMHI_PRM_LONG, err);
 
-	*state = (shmemhi_link_state_t){
+	*state = (shmemhi_qp_state_t){
 		.state = (uint32_t)shmemhi_prm_get(out, SHMEMHI_QPC_STATE),
 		.next_rcv_psn = (uint32_t)shmemhi_prm_get(out, SHMEMHI_QPC_NEXT_RCV_PSN),
 		.rmsn = (uint32_t)shmemhi_prm_get(out, SHMEMHI_QPC_RMSN),

@@ -59,7 +59,7 @@ bool shmemhi_link_destroy(const shmemhi_ib_lib_t *lib, shmemhi_link_t *link);
 #define SHMEMHI_QP_ERR 6
 
 /* What QUERY_QP reports. */
-typedef struct shmemhi_link_state {
+typedef struct shmemhi_qp_state {
 	uint32_t state;        /* SHMEMHI_QP_* */
 	uint32_t next_rcv_psn; /* as responder: PSN of the next request packet; between messages,
 				  that of the first request not executed */
@@ -68,10 +68,10 @@ typedef struct shmemhi_link_state {
 	uint16_t sw_wqebbs;    /* in ERR: the producer index in the doorbell record, whether a
 				  doorbell followed or not; without a record that of the latest
 				  doorbell */
-} shmemhi_link_state_t;
+} shmemhi_qp_state_t;
 
-int shmemhi_link_query(const shmemhi_ib_lib_t *lib, const shmemhi_link_t *link,
-		       shmemhi_link_state_t *state, shmemhi_err_t *err);
+int shmemhi_qp_query(const shmemhi_ib_lib_t *lib, const shmemhi_link_t *link,
+		     shmemhi_qp_state_t *state, shmemhi_err_t *err);
 
 /* What peers need to know of a port. n_channels: of the job. */
 shmemhi_port_info_t shmemhi_port_info_of(const shmemhi_open_port_t *nic, int n_channels);

@@ -163,7 +163,7 @@ static bool next_refused(shmemhi_failover_t *s, fault_t *f)
 static bool next_in_error(shmemhi_failover_t *s, fault_t *f)
 {
 	uint64_t now = shmemhi_now();
-	shmemhi_link_state_t state;
+	shmemhi_qp_state_t state;
 	shmemhi_endpoint_t *e;
 
 	if (now < s->poll_time)
@@ -178,7 +178,7 @@ static bool next_in_error(shmemhi_failover_t *s, fault_t *f)
 		shmemhi_slots_retire(s);
 	}
 	if (!is_leavable(e) || e->stage != SHMEMHI_IN_RTS ||
-	    shmemhi_link_query(&s->ib->lib, e->link, &state, &s->err) != SHMEMH_OK ||
+	    shmemhi_qp_query(&s->ib->lib, e->link, &state, &s->err) != SHMEMH_OK ||
 	    state.state != SHMEMHI_QP_ERR)
 		return false;
 	return leave(e, SHMEMH_FAULT_BY_QP, f);

@@ -35,7 +35,7 @@ typedef struct shmemhi_team {
 	uint32_t ctx_flags;         /* SHMEMD_CTX_* */
 	int first_mapped, n_mapped; /* shmemd_ctx_t */
 	shmemd_ctx_t ctx;           /* the context that shmemh_ctx_get returns */
-	shmemd_ctx_t *self;         /* the same in device memory; of the slot, and zero while that
+	shmemd_ctx_t *device_copy;  /* the same in device memory; of the slot, and zero while that
 				       is free */
 } shmemhi_team_t;
 
@@ -57,7 +57,7 @@ struct shmemh {
 	int ft_policy;                     /* enum shmemh_fault_policy */
 	char ft_why[280];                  /* one line; "": no NIC is in use */
 	shmemhi_team_t teams[SHMEMHI_MAX_TEAMS];
-	shmemd_ctx_t *selves;                      /* [SHMEMHI_MAX_TEAMS], in device memory */
+	shmemd_ctx_t *device_copies;               /* [SHMEMHI_MAX_TEAMS], in device memory */
 	uint64_t team_slots;                       /* bit for each slot: a team has it, or is being
 						    made in it */
 	uint32_t next_team_slot;                   /* for the next team */

@@ -19,7 +19,7 @@ typedef struct shmemhi_service {
  * stack is allocated now, since both may wait for kernels of the program.
  *
  * c    of the job's GPU, or NULL: kernels run in the emulator, and their memory is the host's.
- * ctx  of the world team, with its order; the device's copy (shmemd_ctx_t.self).
+ * ctx  of the world team, with its order; the device's copy (shmemd_ctx_t.device_copy).
  * Returns SHMEMH_OK; ERR_CUDA; ERR_ARGUMENT: without a GPU, libshmem_sim is not loaded. On failure
  * nothing is left to close. */
 int shmemhi_service_open(shmemhi_service_t *s, shmemhi_cuctx_t *c, const shmemd_ctx_t *ctx,

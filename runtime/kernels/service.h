@@ -19,7 +19,7 @@
 
 /* What the kernel is given; addresses are those of the device. */
 typedef struct shmemhi_service_job {
-	const shmemd_ctx_t *ctx; /* of a team in the device's memory: shmemd_ctx_t.self */
+	const shmemd_ctx_t *ctx; /* of a team in the device's memory: shmemd_ctx_t.device_copy */
 	const uint32_t *stop;    /* pinned: not 0: end */
 } shmemhi_service_job_t;
 

@@ -101,11 +101,11 @@ void shmemhi_identity(const shmemh_t *job, shmemhi_identity_t *id)
 
 	memset(id, 0, sizeof *id);
 	node_key(job, id->host);
-	memcpy(id->node, id->host, sizeof id->node);
+	memcpy(id->node_key, id->host, sizeof id->node_key);
 	process_key(id->process);
 	if (job->opt.disable_p2p) {
 		id->flags = SHMEMHI_ID_NO_P2P;
-		randombytes_buf(id->node, sizeof id->node); /* a node of its own */
+		randombytes_buf(id->node_key, sizeof id->node_key); /* a node of its own */
 	}
 	if (!c)
 		return;

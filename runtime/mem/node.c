@@ -45,9 +45,9 @@ typedef struct opening {
 	uint64_t deadline_ns;
 } opening_t;
 
-static bool same_node(const shmemhi_mem_t *mem, int pe)
+static bool may_share_node(const shmemhi_mem_t *mem, int pe)
 {
-	return memcmp(mem->id.node, mem->ids[pe].node, SHMEMHI_KEY_NBYTES) == 0;
+	return memcmp(mem->id.node_key, mem->ids[pe].node_key, SHMEMHI_KEY_NBYTES) == 0;
 }
 
 static bool same_process(const shmemhi_mem_t *mem, int pe)
@@ -58,7 +58,7 @@ static bool same_process(const shmemhi_mem_t *mem, int pe)
 /* May pe be on this node, but in another process? Descriptors then pass through a socket. */
 static bool needs_socket(const shmemh_t *job, int pe)
 {
-	return same_node(job->mem, pe) && !same_process(job->mem, pe);
+	return may_share_node(job->mem, pe) && !same_process(job->mem, pe);
 }
 
 static bool is_on_gpu(const shmemh_t *job)
@@ -172,7 +172,7 @@ static void choose_leaders(const shmemh_t *job, opening_t *o)
 		if (o->group[pe] >= 0)
 			continue;
 		while (o->group[first] >= 0 ||
-		       memcmp(ids[first].node, ids[pe].node, SHMEMHI_KEY_NBYTES) != 0)
+		       memcmp(ids[first].node_key, ids[pe].node_key, SHMEMHI_KEY_NBYTES) != 0)
 			first++; /* at most to pe */
 		o->leader[pe] = first;
 		o->split[first] |=
@@ -336,7 +336,7 @@ static void close_all(const int *fds, int n)
  * PEs of its node, with host memory that of its leader alone. */
 static bool is_proved(shmemh_t *job, const opening_t *o, int pe, shmemhi_err_t why)
 {
-	if (is_on_gpu(job) ? !same_node(job->mem, pe) : o->leader[job->pe] != pe)
+	if (is_on_gpu(job) ? !may_share_node(job->mem, pe) : o->leader[job->pe] != pe)
 		return false;
 	return prove_one(job, o, pe, o->fds[pe], why);
 }

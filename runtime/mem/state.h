@@ -16,13 +16,13 @@
 
 #define SHMEMHI_ID_GPU 1u                /* uuid is valid: the PE has a CUDA context */
 #define SHMEMHI_ID_HOST_NATIVE_ATOMIC 2u /* its GPU's link to host memory has native atomics */
-#define SHMEMHI_ID_NO_P2P 4u             /* SHMEMH_DISABLE_P2P: its node equals no other */
+#define SHMEMHI_ID_NO_P2P 4u             /* SHMEMH_DISABLE_P2P: no other has its node_key */
 
 /* The identity of a PE, as it is sent to the others. */
 typedef struct shmemhi_identity {
-	unsigned char node[SHMEMHI_KEY_NBYTES]; /* equal: candidates for one node (node.c) */
-	/* Equal on PEs of one host, whatever SHMEMH_DISABLE_P2P says (`node` is random with that
-	 * option). */
+	unsigned char node_key[SHMEMHI_KEY_NBYTES]; /* equal: candidates for one node (node.c) */
+	/* Equal on PEs of one host, whatever SHMEMH_DISABLE_P2P says (node_key is random with
+	 * that option). */
 	unsigned char host[SHMEMHI_KEY_NBYTES];
 	unsigned char process[SHMEMHI_KEY_NBYTES]; /* equal: one process */
 	shmemhi_cu_uuid_t gpu;

@@ -66,7 +66,7 @@ typedef struct shmemhi_far_message {
 	uint32_t nbytes; /* of the payload, which follows the request or the reply */
 	uint32_t piece;  /* LOAD: bytes of each piece */
 	uint32_t stride; /* LOAD: from one piece to the next */
-	shmemhi_link_state_t state;
+	shmemhi_qp_state_t state;
 	shmemhi_completion_t completion;
 	char text[200]; /* of a reply with an error */
 } shmemhi_far_message_t;

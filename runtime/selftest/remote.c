@@ -85,14 +85,13 @@ int shmemhi_remote_fence(shmemhi_rig_t *rig, shmemhi_pair_t *pair, const shmemhi
 	return shmemhi_link_to_err(&rig->lib, &pair->b.link, &rig->err);
 }
 
-int shmemhi_remote_query(shmemhi_rig_t *rig, const shmemhi_pair_t *pair,
-			 shmemhi_link_state_t *state)
+int shmemhi_remote_query(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, shmemhi_qp_state_t *state)
 {
 	shmemhi_far_message_t m = ask(SHMEMHI_FAR_QUERY);
 	int status;
 
 	if (!rig->far)
-		return shmemhi_link_query(&rig->lib, &pair->b.link, state, &rig->err);
+		return shmemhi_qp_query(&rig->lib, &pair->b.link, state, &rig->err);
 	status = call(rig, &m);
 	*state = m.state;
 	return status;

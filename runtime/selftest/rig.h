@@ -113,8 +113,7 @@ typedef struct shmemhi_watch {
 int shmemhi_remote_fence(shmemhi_rig_t *rig, shmemhi_pair_t *pair, const shmemhi_watch_t *watch);
 
 /* What the NIC of end b reports of it. */
-int shmemhi_remote_query(shmemhi_rig_t *rig, const shmemhi_pair_t *pair,
-			 shmemhi_link_state_t *state);
+int shmemhi_remote_query(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, shmemhi_qp_state_t *state);
 
 /* READ through a pair of the port of end b with itself: what its NIC has accepted before is in
  * memory when the READ is complete. flush returns as shmemhi_finish. */

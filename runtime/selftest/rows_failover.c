@@ -173,7 +173,7 @@ static int fence_by_word(shmemhi_rig_t *rig, shmemhi_pair_t *pair, const burst_t
  * that began before the burst, slow ones by a command that follows a part of it: every second
  * trial is of either kind. */
 static int fence(shmemhi_rig_t *rig, shmemhi_pair_t *pair, const burst_t *burst, int64_t lead,
-		 shmemhi_link_state_t *state, shmemhi_outcome_t *o)
+		 shmemhi_qp_state_t *state, shmemhi_outcome_t *o)
 {
 	if ((rig->n_bursts % 2 ? fence_by_time(rig, pair, lead, o)
 			       : fence_by_word(rig, pair, burst, o)) != 0 ||
@@ -220,7 +220,7 @@ static int seen(const shmemhi_rig_t *rig, const burst_t *burst, uint32_t i)
 
 /* Compare the prefix that the responder names with memory. */
 static void compare(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, const burst_t *burst,
-		    const shmemhi_link_state_t *state, shmemhi_outcome_t *o)
+		    const shmemhi_qp_state_t *state, shmemhi_outcome_t *o)
 {
 	const uint32_t executed = (state->rmsn - burst->rmsn) & 0xffffff;
 	uint32_t psns = (state->next_rcv_psn - pair->a.link.psn) & 0xffffff, before = 0;
@@ -261,7 +261,7 @@ static void compare(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, const burst_
 
 /* What a row does after b was fenced. */
 typedef void check_t(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, const burst_t *burst,
-		     const shmemhi_link_state_t *state, shmemhi_outcome_t *o);
+		     const shmemhi_qp_state_t *state, shmemhi_outcome_t *o);
 
 /* Run n trials, and more until enough of them have cut their burst, for at most one `share`-th of
  * the time that is left. */
@@ -279,7 +279,7 @@ static void run_trials(shmemhi_rig_t *rig, shmemhi_pair_t *pair, int n, uint64_t
 		return;
 	}
 	for (; (i < n || n_cut < n / MIN_CUT) && !o->verdict && shmemhi_now() < end; i++) {
-		shmemhi_link_state_t state = {0};
+		shmemhi_qp_state_t state = {0};
 
 		if (shmemhi_remote_query(rig, pair, &state) != SHMEMH_OK)
 			shmemhi_row_unknown(o, "%s", rig->err.text);
@@ -312,7 +312,7 @@ void shmemhi_row_prefix(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcom
 
 /* Look at memory once more after a while, in which the requester sends again. */
 static void check_late(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, const burst_t *burst,
-		       const shmemhi_link_state_t *state, shmemhi_outcome_t *o)
+		       const shmemhi_qp_state_t *state, shmemhi_outcome_t *o)
 {
 	const struct timespec pause = {.tv_nsec = 3000000};
 	uint8_t before[SHMEMHI_RIG_DEPTH];

@@ -6,7 +6,7 @@
 #include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "mlx5sw/watch/fault.h"
+#include "mlx5sw/inject/fault.h"
 
 #define MAX_ALLOCATED 256u
 #define MAX_TURNS 10000000u

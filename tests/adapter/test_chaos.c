@@ -4,7 +4,7 @@
  * execution, and the executed operations are a prefix. */
 #include <stdlib.h>
 #include "fixture.h"
-#include "mlx5sw/watch/fault.h"
+#include "mlx5sw/inject/fault.h"
 #include "mlx5sw/engine/requester.h"
 
 #define ALL_CHAOS                                                                                  \

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "fixture_fault.h"
-#include "mlx5sw/watch/fault.h"
+#include "mlx5sw/inject/fault.h"
 
 static adapter_end_t a, b;
 

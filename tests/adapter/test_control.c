@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 #include "fixture_fault.h"
-#include "mlx5sw/watch/socket.h"
+#include "mlx5sw/inject/socket.h"
 
 #define NOBODY 65534
 #define MAX_PROGRAMS 4

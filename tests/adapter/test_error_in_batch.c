@@ -4,7 +4,7 @@
  * those of the device model, all WQEs before it are executed, none after it is. */
 #include <stdlib.h>
 #include "fixture.h"
-#include "mlx5sw/watch/fault.h"
+#include "mlx5sw/inject/fault.h"
 
 enum { MAX_OPS = 24, SLOT = 2048, BLOCKS = 64, N_OTHERS = 20, OTHERS = 60000 };
 

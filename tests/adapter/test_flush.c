@@ -4,7 +4,7 @@
  */
 #include <endian.h>
 #include "pair.h"
-#include "mlx5sw/watch/fault.h"
+#include "mlx5sw/inject/fault.h"
 #include "mlx5sw/engine/requester.h"
 
 static void start_filled(const mlx5sw_config_t *cfg, const adapter_spec_t *spec)

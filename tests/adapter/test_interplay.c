@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include "fixture.h"
 #include "fixture_fault.h"
-#include "mlx5sw/watch/fault.h"
+#include "mlx5sw/inject/fault.h"
 
 enum { MTU = 1024 };
 

@@ -3,7 +3,7 @@
 /* Which operations were executed, if only the responder's counters show it: prefixes, repetitions,
  * late packets. */
 #include "fixture.h"
-#include "mlx5sw/watch/fault.h"
+#include "mlx5sw/inject/fault.h"
 
 enum { ACCESS = 0x13, RETRY = 0x15 };
 enum { MTU = 1024, N_OPS = 12, SLOT = 4 * MTU };

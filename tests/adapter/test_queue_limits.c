@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include "fixture.h"
 #include "fixture_fault.h"
-#include "mlx5sw/watch/fault.h"
+#include "mlx5sw/inject/fault.h"
 
 enum { GIB = 1 << 30, JUMPS = 16, N_FLUSHED = 6 };
 

@@ -6,7 +6,7 @@
  * exactly once. */
 #include <stdlib.h>
 #include "fixture.h"
-#include "mlx5sw/watch/fault.h"
+#include "mlx5sw/inject/fault.h"
 
 enum { N_OPS = 60, N_RESULTS = 64, RESULT_NBYTES = 704, N_TARGET = 4096 };
 enum { SOURCE = 0, TARGET = 8192, RESULTS = 16384 };

@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Operations from doorbell to completion, and rows R of the adapter's table. */
 #include "pair.h"
-#include "mlx5sw/watch/fault.h"
+#include "mlx5sw/inject/fault.h"
 
 static void write_of_each_length(void **state)
 {

@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Requests that a responder refuses, drops and answers. */
 #include "fixture.h"
-#include "mlx5sw/watch/fault.h"
+#include "mlx5sw/inject/fault.h"
 #include <endian.h>
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Packets and completions that are lost, late, repeated or invalid. */
 #include "pair.h"
-#include "mlx5sw/watch/fault.h"
+#include "mlx5sw/inject/fault.h"
 
 /* Any one packet of a conversation may be lost, or arrive twice. */
 static void one_packet_lost_or_repeated(void **state)

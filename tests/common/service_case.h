@@ -24,7 +24,7 @@ static inline void service_fill(service_memory_t *m, service_memory_t *at,
 				shmemd_switch_order_t *order, shmemd_faults_t *faults)
 {
 	memset(m, 0, sizeof(*m));
-	m->ctx.self = &at->ctx;
+	m->ctx.device_copy = &at->ctx;
 	m->ctx.latch = &at->latch;
 	m->ctx.channels = (char *)&at->channel;
 	m->ctx.channel_nbytes = (uint32_t)(sizeof(m->channel) + sizeof(m->marks));

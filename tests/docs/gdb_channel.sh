@@ -40,7 +40,7 @@ expect() {
 }
 
 # The context is found in the frames of the thread: it waits for its second put.
-in_gdb shmemdi_cq_wait_longer -ex 'shmemd-channel 1 0'
+in_gdb shmemdi_cq_wait -ex 'shmemd-channel 1 0'
 expect '^channel 0 to PE 1 \(world PE 1\) at 0x[0-9a-f]+, depth 64$'
 expect '^  reservation  epoch 0, 2 WQEBBs, 2 requests$'
 expect '^  ready        epoch 0, 2 WQEBBs, 2 CQEs, RUNG$'

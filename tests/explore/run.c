@@ -100,7 +100,7 @@ static void fill_memory(int pe)
 	c->causes = m->causes;
 	c->latch = &m->latch;
 	c->error = &m->error;
-	c->self = c;
+	c->device_copy = c;
 	c->heap_committed = &c->heap_nbytes;
 	c->n_mapped = (uint32_t)dims.n_pes;
 	/* In some runs as equally distant heaps, in others by the table alone. */

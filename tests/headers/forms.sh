@@ -3,7 +3,7 @@
 # Copyright (c) 2026 The shmem_dev authors
 # forms.sh stage: a unit compiles in each of the three forms of the NIC path (the default,
 # SHMEMD_NIC_INLINE, SHMEMD_NO_NIC), for the CPU and by nvcc, also with -G. In nvcc's output the
-# operations that post by NIC (impl/far.h) are functions in the default form, and not in the others.
+# operations that post by NIC (impl/any_peer.h) are functions in the default form alone.
 set -eu
 here=$(dirname "$0")
 work=$(mktemp -d)

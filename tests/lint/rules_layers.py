@@ -25,22 +25,23 @@ HOST = {
     "tools": ("base", "boot", "cuda", "job", "mem", "topo", "fault", "ib", "selftest"),
 }
 
-# Folders of the software adapter, likewise. engine/ declares what it asks of link/ and watch/.
+# Folders of the software adapter, likewise. engine/ declares what it asks of link/ and inject/.
 ADAPTER = {
     "core": (),
     "events": ("core",),
     "engine": ("core", "events"),
     "link": ("core", "events", "engine"),
-    "watch": ("core", "events", "engine"),
-    "control": ("core", "events", "engine", "watch"),
+    "inject": ("core", "events", "engine"),
+    "control": ("core", "events", "engine", "inject"),
     "verbs": ("core", "events", "engine", "control"),
     "devx": ("core", "events", "engine", "control"),
-    "tools": ("watch",),
+    "tools": ("inject",),
 }
 
-# Layers of include/ and runtime/, lowest first, and what each may include of ours.
-TRANSPORT = ("bulk", "far", "get", "grid", "near", "nic", "order", "p2p", "packed", "post", "put",
-             "quiet", "route", "strided", "xport")
+# Layers of include/ and runtime/, lowest first, and what each may include of ours. Files of impl/
+# are named by the first word of their names.
+TRANSPORT = ("any", "bulk", "get", "grid", "nic", "op", "order", "p2p", "packed", "post",
+             "put", "quiet", "select", "strided", "xport")
 ALGORITHM = ("flagsync", "traced")  # made of puts and waits; or records them
 MAY_INCLUDE = {
     "base": {"base"},

@@ -12,11 +12,11 @@
 
 typedef struct reach_params {
 	shmemd_ctx_t ctx;
-	shmemd_ctx_t *self;   /* [1] a copy of ctx: what is no short path reads it */
-	shmemd_peer_t *peers; /* [n] */
-	uint64_t *words;      /* [4] filled with GUARD */
-	uint64_t *src;        /* [1] */
-	int *result;          /* [1] */
+	shmemd_ctx_t *device_copy; /* [1] a copy of ctx: what is no short path reads it */
+	shmemd_peer_t *peers;      /* [n] */
+	uint64_t *words;           /* [4] filled with GUARD */
+	uint64_t *src;             /* [1] */
+	int *result;               /* [1] */
 	int what, pe;
 	int *status;
 } reach_params_t;
@@ -26,7 +26,7 @@ static int reach_params(pes_t *pes, reach_params_t *p)
 	memset(p, 0, sizeof(*p));
 	p->ctx = pes->ctx;
 	p->status = pes->status;
-	PES_ALLOC(pes, p->self, shmemd_ctx_t, 1, 0);
+	PES_ALLOC(pes, p->device_copy, shmemd_ctx_t, 1, 0);
 	PES_ALLOC(pes, p->peers, shmemd_peer_t, (size_t)pes->n_pes, 0);
 	PES_ALLOC(pes, p->words, uint64_t, 4, GUARD);
 	PES_ALLOC(pes, p->src, uint64_t, 1, 0);
@@ -110,8 +110,8 @@ static int expect_failure(pes_t *pes, reach_params_t *p, int what, int want)
 	int *result;
 
 	p->what = what;
-	p->ctx.self = p->self;
-	PES_TRY(pes, run_copy(p->self, &p->ctx, sizeof(p->ctx)));
+	p->ctx.device_copy = p->device_copy;
+	PES_TRY(pes, run_copy(p->device_copy, &p->ctx, sizeof(p->ctx)));
 	PES_RUN(pes, one_kernel, 1, 1, *p);
 	result = (int *)pes_read(pes, p->result, sizeof(*result));
 	words = (unsigned char *)pes_read(pes, p->words, sizeof(guard));
@@ -250,8 +250,8 @@ static int reversed_team(pes_t *pes)
 	p.ctx.mapped_stride = -p.ctx.mapped_stride;
 	p.ctx.flags &= ~SHMEMD_CTX_WORLD;
 	p.ctx.my_pe = pes->n_pes - 1 - pes->pe;
-	p.ctx.self = p.self;
-	PES_TRY(pes, run_copy(p.self, &p.ctx, sizeof(p.ctx)));
+	p.ctx.device_copy = p.device_copy;
+	PES_TRY(pes, run_copy(p.device_copy, &p.ctx, sizeof(p.ctx)));
 	PES_TRY(pes, shmemh_barrier(pes->job));
 	PES_RUN(pes, team_kernel, 1, 1, p);
 	return 0;

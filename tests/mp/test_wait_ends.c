@@ -14,13 +14,13 @@
 #define NEVER 6
 
 typedef struct ends_params {
-	shmemd_ctx_t ctx;     /* the job's */
-	shmemd_ctx_t own;     /* the same with the two words below and a limit of the test */
-	shmemd_ctx_t *self;   /* [1] own in memory of the device, where long waits read it */
-	uint64_t *abort_word; /* [1] */
-	uint32_t *causes;     /* [n_pes] */
-	uint64_t *sig;        /* [1] */
-	uint64_t *ack;        /* [1] rounds that the waiter has finished */
+	shmemd_ctx_t ctx;          /* the job's */
+	shmemd_ctx_t own;          /* the same with the two words below and a limit of the test */
+	shmemd_ctx_t *device_copy; /* [1] own in memory of the device, where long waits read it */
+	uint64_t *abort_word;      /* [1] */
+	uint32_t *causes;          /* [n_pes] */
+	uint64_t *sig;             /* [1] */
+	uint64_t *ack;             /* [1] rounds that the waiter has finished */
 	int from, want, form;
 	int *status;
 } ends_params_t;
@@ -35,18 +35,18 @@ static int ends_params(pes_t *pes, ends_params_t *p)
 	PES_ALLOC(pes, p->causes, uint32_t, (size_t)pes->n_pes, 0);
 	PES_ALLOC(pes, p->sig, uint64_t, 1, 0);
 	PES_ALLOC(pes, p->ack, uint64_t, 1, 0);
-	PES_ALLOC(pes, p->self, shmemd_ctx_t, 1, 0);
+	PES_ALLOC(pes, p->device_copy, shmemd_ctx_t, 1, 0);
 	p->own.abort_word = p->abort_word;
 	p->own.causes = p->causes;
-	p->own.self = p->self;
-	PES_TRY(pes, run_copy(p->self, &p->own, sizeof(p->own)));
+	p->own.device_copy = p->device_copy;
+	PES_TRY(pes, run_copy(p->device_copy, &p->own, sizeof(p->own)));
 	return 0;
 }
 
 static int set_limit(pes_t *pes, ends_params_t *p, uint64_t timeout_ns)
 {
 	p->own.timeout_ns = timeout_ns;
-	PES_TRY(pes, run_copy(p->self, &p->own, sizeof(p->own)));
+	PES_TRY(pes, run_copy(p->device_copy, &p->own, sizeof(p->own)));
 	return 0;
 }
 

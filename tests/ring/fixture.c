@@ -385,7 +385,7 @@ static void fill_context(rig_pe_t *p, int pe)
 	c->latch = &p->latch;
 	c->error = &p->error;
 	c->timeout_ns = plan.timeout_ns;
-	c->self = c;
+	c->device_copy = c;
 	c->heap_committed = &p->heap_committed;
 	fill_mapped(c);
 	c->channels = p->channels;

@@ -37,7 +37,7 @@ static inline uint64_t *word_of(const shmemd_ctx_t *ctx, uint32_t i)
  * context is its own copy in memory from then on. */
 static inline void take_nic_away(shmemd_ctx_t *ctx)
 {
-	ctx->self = ctx;
+	ctx->device_copy = ctx;
 	ctx->channels = NULL;
 	ctx->keys = NULL;
 	ctx->bounces = NULL;

@@ -165,7 +165,7 @@ static void helps_in_vain(const void *params)
 
 	if (p->pe)
 		return;
-	ctx.self = &ctx;
+	ctx.device_copy = &ctx;
 	ctx.switch_order = &order;
 	for (uint32_t i = 0; i < N_UNFIT; i++) {
 		order = (shmemd_switch_order_t){.number = NUMBER,

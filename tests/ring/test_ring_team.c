@@ -46,7 +46,7 @@ static int team_context(const rig_params_t *p, const struct team *team, shmemd_c
 	ctx->flags &= ~(SHMEMD_CTX_WORLD | SHMEMD_CTX_ALL_MAPPED | SHMEMD_CTX_MIXED_TRANSPORT);
 	if (n_mapped && !(ctx->flags & SHMEMD_CTX_SM_ATOMICS))
 		ctx->flags |= SHMEMD_CTX_MIXED_TRANSPORT;
-	ctx->self = &all_contexts[p->pe][shmemd_thread_index()];
+	ctx->device_copy = &all_contexts[p->pe][shmemd_thread_index()];
 	all_contexts[p->pe][shmemd_thread_index()] = *ctx;
 	return ctx->my_pe >= 0;
 }

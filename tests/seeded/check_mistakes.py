@@ -25,7 +25,7 @@ CHECK_MISTAKES = [
      "impl/check.h", "shmemd_group_any(g, {{same != 0xffffffffu|0}})",
      "check_calls", "groups"),
     ("CHECK_BLOCKING", "check: the sources of blocking puts are watched, too",
-     "impl/near.h", "if ({{!op.is_blocking|1}} && op.g.rank == 0)",
+     "impl/op.h", "if ({{!op.is_blocking|1}} && op.g.rank == 0)",
      "check_calls", "sources"),
     ("CHECK_SOURCES", "check: quiet does not look at sources",
      "impl/check.h", "if ({{nbytes|0}}) shmemdi_latch",
@@ -44,7 +44,7 @@ CHECK_MISTAKES = [
     ("CHECK_KEEP_SET", "check: an element that holds keeps the sources",
      "impl/wait_sets.h", "{{shmemdi_sources_drop()|(void)0}};", "check_calls", "sources"),
     ("CHECK_FENCE", "check: a fence is recorded as a quiet",
-     "order.h", "shmemdi_fence(ctx, {{SHMEMDI_CALL(FENCE)|SHMEMDI_CALL(QUIET)}}, g, "
+     "order.h", "shmemdi_fence(ctx, {{SHMEMDI_CALLER(FENCE)|SHMEMDI_CALLER(QUIET)}}, g, "
      "SHMEMDI_ALL_SIGNAL)", "check_calls", "orders"),
     ("CHECK_STREAM_DATA", "stream: the blocks of a larger put_signal check their own part",
      "impl/stream.h", "if ({{shmemdi_stream_may_send(&p, shmemd_block())|1}}) shmemd_putmem_block",

@@ -5,7 +5,8 @@ mistakes.py."""
 
 FAULT_MISTAKES = [
     ("FLUSH_LATCH", "put with signal: the leader alone learns that the flush before it failed",
-     "impl/far.h", "op.pe, route.ep.c.k); } {{shmemdi_latch(ctx, copying.status)|(void)0}}; return",
+     "impl/any_peer.h",
+     "op.pe, target.ep.c.k); } {{shmemdi_latch(ctx, copying.status)|(void)0}}; return",
      "ring_signal", "failed_flush"),
     ("FLUSH_VOTE", "put with signal: data are stored although the flush before them failed",
      "impl/xport.h", "|| !{{shmemd_group_any(op.g, copying.status != SHMEMD_OK)|0}};",

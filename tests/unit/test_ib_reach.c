@@ -54,8 +54,9 @@ static int check_ctx(shmemh_t *job, const shmemd_ctx_t *ctx)
 	shmemd_ctx_t copy;
 	void *p = NULL;
 
-	PE_CHECK(ctx->size == sizeof *ctx && ctx->self != NULL);
-	PE_CHECK(shmemhi_dev_read(job, &copy, ctx->self, sizeof copy, &job->err) == SHMEMH_OK);
+	PE_CHECK(ctx->size == sizeof *ctx && ctx->device_copy != NULL);
+	PE_CHECK(shmemhi_dev_read(job, &copy, ctx->device_copy, sizeof copy, &job->err) ==
+		 SHMEMH_OK);
 	PE_CHECK(memcmp(&copy, ctx, sizeof copy) == 0);
 	PE_CHECK(*ctx->heap_committed == shmemhi_committed(job->mem));
 	PE_CHECK(shmemh_malloc(job, *ctx->heap_committed, &p) == SHMEMH_OK);
@@ -151,9 +152,9 @@ static int get_without_nic(shmemh_t *job, shmemh_team_t team)
 					sizeof ctx);
 
 	if (status == SHMEMH_OK)
-		PE_CHECK(ctx.self == job->teams[team].self);
+		PE_CHECK(ctx.device_copy == job->teams[team].device_copy);
 	else
-		PE_CHECK(ctx.self == NULL);
+		PE_CHECK(ctx.device_copy == NULL);
 	return status;
 }
 

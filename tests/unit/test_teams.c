@@ -23,7 +23,8 @@ static int check_members(shmemh_t *job, shmemh_team_t team, const int *world, in
 	WANT(shmemh_team_n_pes(job, team) == n);
 	WANT(shmemh_ctx_get(job, team, &ctx) == SHMEMH_OK);
 	WANT(ctx.n_pes == n && ctx.my_pe == shmemh_team_my_pe(job, team));
-	WANT(world[ctx.my_pe] == job->pe && ctx.self == job->teams[team % SHMEMHI_MAX_TEAMS].self);
+	WANT(world[ctx.my_pe] == job->pe &&
+	     ctx.device_copy == job->teams[team % SHMEMHI_MAX_TEAMS].device_copy);
 	for (int i = 0; i < n; i++) {
 		WANT(ctx.peers[i].world_pe == world[i]);
 		WANT(shmemh_team_translate_pe(job, team, i, WORLD) == world[i]);

@@ -107,12 +107,12 @@ reason_t reasons[] = {
 	ROW(shmemdi_serve, arch_fence_acquire, 1, 1, GPU,
 	    "harmless, only threads of this GPU write WQEs."),
 
-	/* impl/far.h, impl/xport.h, impl/order.h */
+	/* impl/any_peer.h, impl/xport.h, impl/order.h */
 	ROW(shmemdi_put, group_sync, 1, 1, UNORDERED,
 	    "wrong, but not in the emulator (load buffering, which the PTX model allows)."),
-	ROW(shmemdi_put_signal_nbi, group_sync, 1, 2, UNORDERED,
+	ROW(shmemdi_put_signal_op, group_sync, 1, 2, UNORDERED,
 	    "wrong, but not in the emulator (load buffering, which the PTX model allows)."),
-	ROW(shmemdi_put_signal_nbi, group_sync, 1, 2, REMOVED,
+	ROW(shmemdi_put_signal_op, group_sync, 1, 2, REMOVED,
 	    "wrong for a block of several warps, which no scenario by NIC has. The lanes of a warp "
 	    "have met already."),
 	ROW(shmemdi_is_flushed, group_any, 1, 1, REMOVED | UNORDERED,

@@ -131,8 +131,8 @@ typedef struct shmemd_ctx {
 	const uint32_t *causes;     /* [n_pes] shmemd_cause of each PE, pinned host memory */
 	shmemd_latch_t *latch;
 	shmemd_error_t *error;
-	uint64_t timeout_ns;           /* limit of waits whose call gives none; 0: no limit */
-	const struct shmemd_ctx *self; /* this context in memory of the device, on channel 0 */
+	uint64_t timeout_ns; /* limit of waits whose call gives none; 0: no limit */
+	const struct shmemd_ctx *device_copy; /* of this context, in device memory; on channel 0 */
 	/* Bytes of the heap that have memory; pinned host memory. With SHMEMD_CTX_CHECKABLE it is
 	 * the first field of a shmemd_allocs_t, and check builds read the others through it. */
 	const uint64_t *heap_committed;
@@ -204,8 +204,8 @@ SHMEMD_ASSERT_AT(shmemd_ctx_t, channels, 112);
 
 /* Check builds can find addresses outside of every allocation, since heap_committed points to a
  * shmemd_allocs_t. They can also find contexts of destroyed teams: the host clears the copy at
- * `self` when it destroys the team, and SHMEMD_CTX_GENERATION numbers the teams that have used that
- * copy. */
+ * `device_copy` when it destroys the team, and SHMEMD_CTX_GENERATION numbers the teams that have
+ * used that copy. */
 #define SHMEMD_CTX_CHECKABLE 256u
 #define SHMEMD_CTX_GENERATION(n) ((uint32_t)(n) << 16)
 

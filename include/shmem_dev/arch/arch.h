@@ -144,11 +144,11 @@
  *                                        is laid out where it is not in the way
  *   SHMEMD_FN                            stands before a function: static, and inline where the
  *                                        compiler can
- *   SHMEMD_FN_FAR                        stands before an operation on PEs whose heap does not
- *                                        lie at the constant stride (impl/far.h), be they mapped
+ *   SHMEMD_FN_ANY_PEER                   stands before an operation on PEs whose heap does not lie
+ *                                        at the constant stride (impl/any_peer.h), be they mapped
  *                                        elsewhere or not mapped. A port may keep it out of line,
  *                                        with one copy for a unit
- *   SHMEMD_FN_FAR_WAIT                   the same for such an operation that waits for an answer
+ *   SHMEMD_FN_ANY_PEER_WAIT              the same for such an operation that waits for an answer
  *                                        (get, fetch, flush)
  *   SHMEMD_FN_COLD                       stands before a function that waits, that handles an
  *                                        error, or that is seldom called. On GPUs it is never

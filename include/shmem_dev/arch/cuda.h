@@ -20,24 +20,25 @@
 #define SHMEMD_FN static __device__ __forceinline__
 #endif
 
-/* SHMEMD_FN_FAR: puts and updates of words, for all PEs but those whose heap lies at the constant
- * stride (impl/far.h): PEs mapped elsewhere, and PEs that are not mapped, for which they post by
- * NIC (a blocking put then waits, too). SHMEMD_FN_FAR_WAIT: operations on such PEs that need an
- * answer: gets, fetches, flushes. Each is some hundred instructions, so by default a unit has one
- * copy of each, which takes its operands by value. A unit that defines SHMEMD_NIC_INLINE before it
- * includes anything has the first kind inline at each call: fewer cycles by NIC, larger kernels.
+/* SHMEMD_FN_ANY_PEER: puts and updates of words, for all PEs but those whose heap lies at the
+ * constant stride (impl/any_peer.h): PEs mapped elsewhere, and PEs that are not mapped, for which
+ * they post by NIC (a blocking put then waits, too). SHMEMD_FN_ANY_PEER_WAIT: operations on such
+ * PEs that need an answer: gets, fetches, flushes. Each is some hundred instructions, so by default
+ * a unit has one copy of each, which takes its operands by value. A unit that defines
+ * SHMEMD_NIC_INLINE before it includes anything has the first kind inline at each call: fewer
+ * cycles by NIC, larger kernels.
  * With SHMEMD_NO_NIC there is no NIC path in them, and all are inline. SHMEMD_FN_COLD: what waits,
  * fails or is seldom needed, on every path. Never inline: in the way of what is frequent it would
  * cost instruction fetches and registers. */
 #if defined(SHMEMD_NIC_INLINE) || defined(SHMEMD_NO_NIC)
-#define SHMEMD_FN_FAR SHMEMD_FN
+#define SHMEMD_FN_ANY_PEER SHMEMD_FN
 #else
-#define SHMEMD_FN_FAR static __device__ __noinline__
+#define SHMEMD_FN_ANY_PEER static __device__ __noinline__
 #endif
 #if defined(SHMEMD_NO_NIC)
-#define SHMEMD_FN_FAR_WAIT SHMEMD_FN
+#define SHMEMD_FN_ANY_PEER_WAIT SHMEMD_FN
 #else
-#define SHMEMD_FN_FAR_WAIT static __device__ __noinline__
+#define SHMEMD_FN_ANY_PEER_WAIT static __device__ __noinline__
 #endif
 #define SHMEMD_FN_COLD static __device__ __noinline__
 

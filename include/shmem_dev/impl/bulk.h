@@ -105,7 +105,7 @@ SHMEMD_FN void shmemdi_put_bulk(const shmemd_ctx_t *ctx, shmemdi_op_t op, void *
 				size_t shared_nbytes)
 {
 	char *base;
-	int status = shmemdi_reach(ctx, op, &base);
+	int status = shmemdi_check_select(ctx, op, &base);
 
 	if (status != SHMEMD_OK) {
 		shmemdi_latch(ctx, status);
@@ -124,7 +124,7 @@ SHMEMD_FN int shmemdi_get_bulk(const shmemd_ctx_t *ctx, shmemdi_op_t op, void *s
 			       size_t shared_nbytes)
 {
 	char *base;
-	int status = shmemdi_reach(ctx, op, &base);
+	int status = shmemdi_check_select(ctx, op, &base);
 
 	op.is_blocking = 1;
 	if (status != SHMEMD_OK)
@@ -168,12 +168,13 @@ SHMEMD_FN int shmemdi_is_near_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 
 /* A tile to any PE, by the engine or without. Takes the context in memory, and the number of the
  * caller's channel. */
-SHMEMD_FN_COLD void shmemdi_put_tile_any(const shmemd_ctx_t *self, uint32_t k, shmemdi_op_t op)
+SHMEMD_FN_COLD void shmemdi_put_tile_any(const shmemd_ctx_t *device_copy, uint32_t k,
+					 shmemdi_op_t op)
 {
 	shmemd_ctx_t copy;
-	const shmemd_ctx_t *ctx = shmemdi_on_channel(self, k, &copy);
+	const shmemd_ctx_t *ctx = shmemdi_on_channel(device_copy, k, &copy);
 	char *base;
-	int status = shmemdi_reach(ctx, op, &base);
+	int status = shmemdi_check_select(ctx, op, &base);
 
 	shmemdi_tile_written(op.g);
 	if (status != SHMEMD_OK)
@@ -192,7 +193,7 @@ SHMEMD_FN void shmemdi_put_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
 	if (!shmemdi_is_near_tile(ctx, op)) {
 		if (shmemdi_check_ctx(ctx, op.call) == SHMEMD_OK)
-			shmemdi_put_tile_any(ctx->self, ctx->channel, op);
+			shmemdi_put_tile_any(ctx->device_copy, ctx->channel, op);
 		return;
 	}
 	shmemdi_tile_written(op.g);
@@ -244,7 +245,7 @@ SHMEMD_FN int shmemdi_words_fetch(const shmemdi_words_t *w, size_t at, int kind,
 		*old = (uint32_t)shmemdi_p2p_atom4(w->to + at, kind, value, cond);
 		return SHMEMD_OK;
 	}
-	if (SHMEMDI_HAS_NIC)
+	if (SHMEMDI_WITH_NIC)
 		r = shmemdi_nic_fetch(w->ref, w->call, w->sym + at, 4, kind, value, cond);
 	*old = (uint32_t)r.value;
 	return r.status;
@@ -272,11 +273,11 @@ SHMEMD_FN int shmemdi_words_add_halves(const shmemdi_words_t *w, size_t at)
 SHMEMD_FN int shmemdi_words_send(const shmemdi_words_t *w, size_t at, uint32_t width, int kind,
 				 uint64_t value)
 {
-	if (SHMEMDI_HAS_NIC && kind == SHMEMDI_AMO_ADDF)
+	if (SHMEMDI_WITH_NIC && kind == SHMEMDI_AMO_ADDF)
 		return shmemdi_nic_fetch(w->ref, w->call, w->sym + at, width, kind, value, 0)
 			.status;
 	return shmemdi_word_any(
-		w->ref.ctx, shmemdi_route_nic(w->ref.ctx, w->ref.pe, w->ref.k),
+		w->ref.ctx, shmemdi_target_nic(w->ref.ctx, w->ref.pe, w->ref.k),
 		shmemdi_op(w->call, shmemd_thread(), w->sym + at, 0, width, w->ref.pe), kind,
 		value);
 }
@@ -329,8 +330,13 @@ SHMEMD_FN_COLD int shmemdi_words_add_all(shmemdi_words_t w, uint32_t rank, uint3
  * is here because in shmemdi_words_add_all it takes 4 more registers of add_tile_warp (regs.cu). */
 SHMEMD_FN int shmemdi_add_plainly(const shmemd_ctx_t *ctx, shmemdi_op_t op, int element, char *base)
 {
-	shmemdi_words_t w = {
-		{ctx->self, op.pe, ctx->channel}, op.call, 0, op.sym, op.local, op.nbytes, element};
+	shmemdi_words_t w = {{ctx->device_copy, op.pe, ctx->channel},
+			     op.call,
+			     0,
+			     op.sym,
+			     op.local,
+			     op.nbytes,
+			     element};
 
 	if (op.nbytes % 4)
 		return shmemdi_record(ctx, op.call, SHMEMD_ERR_BAD_ARGUMENT, -1,
@@ -348,17 +354,17 @@ SHMEMD_FN int shmemdi_reach_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op, int e
 	int status = shmemdi_check_enum(ctx, op.call, element, SHMEMD_BULK_U64);
 
 	if (status == SHMEMD_OK)
-		status = shmemdi_reach(ctx, op, base);
+		status = shmemdi_check_select(ctx, op, base);
 	if (status != SHMEMD_OK || op.nbytes == 0)
 		return status;
 	return shmemdi_select_amo(ctx, ctx->flags, op.call, op.sym, op.pe, base);
 }
 
-SHMEMD_FN_COLD void shmemdi_add_tile_any(const shmemd_ctx_t *self, uint32_t k, shmemdi_op_t op,
-					 int element)
+SHMEMD_FN_COLD void shmemdi_add_tile_any(const shmemd_ctx_t *device_copy, uint32_t k,
+					 shmemdi_op_t op, int element)
 {
 	shmemd_ctx_t copy;
-	const shmemd_ctx_t *ctx = shmemdi_on_channel(self, k, &copy);
+	const shmemd_ctx_t *ctx = shmemdi_on_channel(device_copy, k, &copy);
 	char *base;
 	int status = shmemdi_reach_tile(ctx, op, element, &base);
 
@@ -377,7 +383,7 @@ SHMEMD_FN void shmemdi_add_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op, int el
 	op.nbytes *= shmemdi_element_nbytes(element);
 	if (!shmemdi_is_near_tile(ctx, op) || !(ctx->flags & SHMEMD_CTX_SM_ATOMICS)) {
 		if (shmemdi_check_ctx(ctx, op.call) == SHMEMD_OK)
-			shmemdi_add_tile_any(ctx->self, ctx->channel, op, element);
+			shmemdi_add_tile_any(ctx->device_copy, ctx->channel, op, element);
 		return;
 	}
 	shmemdi_tile_written(op.g);

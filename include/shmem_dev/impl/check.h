@@ -19,7 +19,7 @@
 /* Does the copy in memory of the device say that the team exists? */
 SHMEMD_FN int shmemdi_is_live(const shmemd_ctx_t *ctx)
 {
-	const shmemd_ctx_t *own = ctx->self;
+	const shmemd_ctx_t *own = ctx->device_copy;
 
 	if (!(ctx->flags & SHMEMD_CTX_CHECKABLE))
 		return 1;

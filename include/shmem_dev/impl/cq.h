@@ -155,8 +155,8 @@ SHMEMD_FN_COLD int shmemdi_cq_ended(const shmemdi_chan_t *c, shmemdi_call_t call
 }
 
 /* Wait for a ticket. */
-SHMEMD_FN_COLD int shmemdi_cq_wait_longer(shmemdi_ref_t ref, shmemdi_call_t call,
-					  shmemdi_ticket_t t, shmemdi_limit_t limit)
+SHMEMD_FN_COLD int shmemdi_cq_wait(shmemdi_ref_t ref, shmemdi_call_t call, shmemdi_ticket_t t,
+				   shmemdi_limit_t limit)
 {
 	shmemdi_spin_t spin = shmemdi_spin(limit);
 	shmemdi_chan_t c;
@@ -174,12 +174,12 @@ SHMEMD_FN_COLD int shmemdi_cq_wait_longer(shmemdi_ref_t ref, shmemdi_call_t call
 }
 
 /* The same, with one look at the CQE inline before the call. */
-SHMEMD_FN int shmemdi_cq_wait(const shmemdi_chan_t *c, shmemdi_call_t call, shmemdi_ticket_t t,
-			      shmemdi_limit_t limit)
+SHMEMD_FN int shmemdi_cq_wait_inline(const shmemdi_chan_t *c, shmemdi_call_t call,
+				     shmemdi_ticket_t t, shmemdi_limit_t limit)
 {
 	if (!(t.word & SHMEMDI_TICKET_VOID) && shmemdi_cq_look(c, t))
 		return SHMEMD_OK;
-	return shmemdi_cq_wait_longer(shmemdi_ref(c), call, t, limit);
+	return shmemdi_cq_wait(shmemdi_ref(c), call, t, limit);
 }
 
 SHMEMD_FN uint64_t shmemdi_ready(const shmemdi_chan_t *c)

@@ -10,21 +10,21 @@
 #include <shmem_dev/arch/arch.h>
 
 /* Call sites. A public function ends its parameters with SHMEMD_SITE, hands them on to another
- * public function with SHMEMD_PASS, and to impl/ with SHMEMDI_CALL(op). Only check builds carry
+ * public function with SHMEMD_PASS, and to impl/ with SHMEMDI_CALLER(op). Only check builds carry
  * anything: file and line of the caller in C++ and CUDA, the function's name in C. */
 #if defined(SHMEMD_CHECK) && defined(__cplusplus)
 #define SHMEMD_SITE                                                                                \
 	, const char *shmemd_file = __builtin_FILE(), uint32_t shmemd_line = __builtin_LINE()
 #define SHMEMD_PASS , shmemd_file, shmemd_line
-#define SHMEMDI_CALL(op) shmemdi_call(SHMEMD_OP_##op, shmemd_file, shmemd_line)
+#define SHMEMDI_CALLER(op) shmemdi_call(SHMEMD_OP_##op, shmemd_file, shmemd_line)
 #elif defined(SHMEMD_CHECK)
 #define SHMEMD_SITE
 #define SHMEMD_PASS
-#define SHMEMDI_CALL(op) shmemdi_call(SHMEMD_OP_##op, __func__, 0)
+#define SHMEMDI_CALLER(op) shmemdi_call(SHMEMD_OP_##op, __func__, 0)
 #else
 #define SHMEMD_SITE
 #define SHMEMD_PASS
-#define SHMEMDI_CALL(op) shmemdi_call(SHMEMD_OP_##op, 0, 0)
+#define SHMEMDI_CALLER(op) shmemdi_call(SHMEMD_OP_##op, 0, 0)
 #endif
 
 /* A call that is not recorded, or whose caller records it. */
@@ -116,7 +116,7 @@ SHMEMD_FN void shmemdi_latch(const shmemd_ctx_t *ctx, int status)
 		shmemd_arch_atom_cas_u32(&ctx->latch->status, 0, (uint32_t)status);
 }
 
-/* The same apart from the caller, which then has no atomic of its own (impl/far.h). */
+/* The same apart from the caller, which then has no atomic of its own (impl/any_peer.h). */
 SHMEMD_FN_COLD int shmemdi_latch_apart(const shmemd_ctx_t *ctx, int status)
 {
 	shmemdi_latch(ctx, status);

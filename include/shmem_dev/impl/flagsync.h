@@ -30,12 +30,12 @@
 
 /* A flag for a member behind a NIC. Always on channel 0, or successive syncs on different channels
  * would overtake each other, and a word could shrink. */
-SHMEMD_FN int shmemdi_nic_flag(const shmemd_ctx_t *self, shmemdi_call_t call, int pe, uint64_t *sym,
-			       uint64_t flag)
+SHMEMD_FN int shmemdi_nic_flag(const shmemd_ctx_t *device_copy, shmemdi_call_t call, int pe,
+			       uint64_t *sym, uint64_t flag)
 {
 	shmemdi_word_t word = {sym, flag, 8, SHMEMDI_AMO_STORE};
 	shmemdi_how_t how = {SHMEMD_RING_DEFAULT, 0, 0, 0};
-	shmemdi_ref_t ref = {self, pe, 0};
+	shmemdi_ref_t ref = {device_copy, pe, 0};
 
 	return shmemdi_nic_word_lanes(ref, call, word, how);
 }
@@ -106,7 +106,7 @@ SHMEMD_FN int shmemdi_flag_status(const shmemd_ctx_t *ctx, shmemdi_call_t call, 
 	int status = (int)(is_next ? SHMEMD_SYNC_FLAG_BEFORE(seen) : SHMEMD_SYNC_FLAG_STATUS(seen));
 
 	if (status != SHMEMD_OK)
-		shmemdi_record(ctx->self, call, status, pe, ctx->sync,
+		shmemdi_record(ctx->device_copy, call, status, pe, ctx->sync,
 			       SHMEMD_SYNC_FLAG_NUMBER(seen), 0);
 	return status;
 }
@@ -207,10 +207,10 @@ SHMEMD_FN int shmemdi_sync_steps(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 }
 
 /* Where NICs reach members: a call, which waits for a round trip. */
-SHMEMD_FN_COLD int shmemdi_sync_nic(const shmemd_ctx_t *self, shmemdi_call_t call, shmemd_group_t g,
-				    shmemdi_limit_t limit, uint32_t k)
+SHMEMD_FN_COLD int shmemdi_sync_nic(const shmemd_ctx_t *device_copy, shmemdi_call_t call,
+				    shmemd_group_t g, shmemdi_limit_t limit, uint32_t k)
 {
-	return shmemdi_sync_steps(self, call, g, limit, k, 1);
+	return shmemdi_sync_steps(device_copy, call, g, limit, k, 1);
 }
 
 SHMEMD_FN int shmemdi_sync(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
@@ -221,10 +221,11 @@ SHMEMD_FN int shmemdi_sync(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_
 	if (status != SHMEMD_OK)
 		return status;
 	shmemdi_check_sources(ctx, call);
-	if (shmemdi_has_nic(ctx))
-		return shmemdi_sync_nic(ctx->self, call, g, limit, ctx->channel);
+	if (shmemdi_nic_is_connected(ctx))
+		return shmemdi_sync_nic(ctx->device_copy, call, g, limit, ctx->channel);
 	if (!(ctx->flags & SHMEMD_CTX_ALL_MAPPED))
-		return shmemdi_record(ctx->self, call, SHMEMD_ERR_UNREACHABLE, -1, ctx->sync, 0, 0);
+		return shmemdi_record(ctx->device_copy, call, SHMEMD_ERR_UNREACHABLE, -1, ctx->sync,
+				      0, 0);
 	return shmemdi_sync_steps(ctx, call, g, limit, 0, 0);
 }
 
@@ -255,7 +256,7 @@ SHMEMD_FN int shmemdi_check_all(const shmemd_ctx_t *ctx, shmemdi_call_t call)
 		return status;
 	if (ctx->flags & SHMEMD_CTX_WORLD)
 		return SHMEMD_OK;
-	return shmemdi_record(ctx->self, call, SHMEMD_ERR_BAD_ARGUMENT, -1,
+	return shmemdi_record(ctx->device_copy, call, SHMEMD_ERR_BAD_ARGUMENT, -1,
 			      (const void *)(uintptr_t)SHMEMD_MISTAKE_TEAM, (uint64_t)ctx->n_pes,
 			      0);
 }

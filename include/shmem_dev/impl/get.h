@@ -16,8 +16,8 @@ SHMEMD_FN int shmemdi_fetch_bounce(const shmemdi_ep_t *ep, shmemdi_call_t call,
 
 	if (status != SHMEMD_OK)
 		return status;
-	status = shmemdi_cq_wait_longer(shmemdi_ref(c), call, posted->ticket,
-					shmemdi_limit_default(c->ctx, c->pe));
+	status = shmemdi_cq_wait(shmemdi_ref(c), call, posted->ticket,
+				 shmemdi_limit_default(c->ctx, c->pe));
 	if (status != SHMEMD_OK) {
 		shmemdi_bounce_abandon(c, posted->bounce, posted->end);
 	} else if (shmemdi_bounce_is_lost(c, posted->bounce)) {
@@ -49,8 +49,8 @@ SHMEMD_FN int shmemdi_get_registered(const shmemdi_ep_t *ep, shmemdi_call_t call
 	}
 	if (status != SHMEMD_OK || !how.will_wait)
 		return status;
-	return shmemdi_cq_wait_longer(shmemdi_ref(&ep->c), call, posted.ticket,
-				      shmemdi_limit_default(ep->c.ctx, ep->c.pe));
+	return shmemdi_cq_wait(shmemdi_ref(&ep->c), call, posted.ticket,
+			       shmemdi_limit_default(ep->c.ctx, ep->c.pe));
 }
 
 /* READ into other memory, through bounce buffers; complete on return. */

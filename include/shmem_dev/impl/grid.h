@@ -70,7 +70,7 @@ SHMEMD_FN int shmemdi_grid_reach(const shmemd_ctx_t *ctx, shmemd_grid_t grid, sh
 {
 	int status = shmemdi_check_grid(ctx, op.call, grid);
 
-	return status ? status : shmemdi_reach(ctx, op, base);
+	return status ? status : shmemdi_check_select(ctx, op, base);
 }
 
 /* The calling block's part of a put; base: as mapped. */
@@ -185,7 +185,7 @@ SHMEMD_FN void shmemdi_signal_op_grid(const shmemd_ctx_t *ctx, shmemd_grid_t gri
 	if (status == SHMEMD_OK)
 		status = shmemdi_check_op(ctx, op);
 	if (status == SHMEMD_OK)
-		status = shmemdi_reach_signal(ctx, op, sig, &base);
+		status = shmemdi_check_select_signal(ctx, op, sig, &base);
 	if (status == SHMEMD_OK)
 		shmemdi_grid_signal(ctx, grid, op, sig, base, arrived);
 	else
@@ -201,7 +201,7 @@ SHMEMD_FN void shmemdi_put_signal_grid(const shmemd_ctx_t *ctx, shmemd_grid_t gr
 	int status = shmemdi_check_grid(ctx, op.call, grid);
 
 	if (status == SHMEMD_OK)
-		status = shmemdi_reach_put_signal(ctx, op, sig, &base);
+		status = shmemdi_check_select_put_signal(ctx, op, sig, &base);
 	if (status != SHMEMD_OK) {
 		shmemdi_latch(ctx, status);
 		return;

@@ -71,7 +71,7 @@ SHMEMD_FN int shmemdi_quiet_nic(const shmemd_ctx_t *ctx, shmemdi_call_t call, sh
 	shmemdi_quiet_t all = {call, g, limit, k, 0};
 	int status;
 
-	if (!shmemdi_has_nic(ctx))
+	if (!shmemdi_nic_is_connected(ctx))
 		return SHMEMD_OK;
 	status = shmemdi_agree(g, shmemdi_by_nic_quiet(ctx, all));
 	shmemd_arch_fence_order();

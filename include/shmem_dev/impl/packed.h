@@ -28,7 +28,7 @@ SHMEMD_FN_COLD int shmemdi_nic_packed(shmemdi_ref_t ref, shmemdi_call_t call, co
 	shmemdi_wrs_t wrs;
 	shmemdi_ep_t ep;
 
-	if (!SHMEMDI_HAS_NIC)
+	if (!SHMEMDI_WITH_NIC)
 		return SHMEMD_ERR_UNREACHABLE;
 	shmemdi_ep_load(ref, &ep);
 	shmemdi_wrs_init(&wrs, how);
@@ -54,11 +54,11 @@ SHMEMD_FN void shmemdi_put_packed(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint
 		shmemd_arch_st_relaxed_2u64(shmemdi_strided_at(ctx, op.sym, op.pe), lo, hi);
 		return;
 	}
-	status = shmemdi_reach_word(ctx, op, &base);
+	status = shmemdi_check_select_word(ctx, op, &base);
 	if (status == SHMEMD_OK && base) {
 		shmemd_arch_st_relaxed_2u64(shmemdi_p2p_at(ctx, base, op.sym), lo, hi);
 	} else if (status == SHMEMD_OK) {
-		ref.ctx = ctx->self;
+		ref.ctx = ctx->device_copy;
 		ref.pe = op.pe;
 		ref.k = ctx->channel;
 		status = shmemdi_nic_packed(ref, op.call, op.sym, lo, hi);
@@ -124,7 +124,7 @@ SHMEMD_FN int shmemdi_packed_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, 
 		}
 		shmemd_arch_spin_hint();
 	}
-	r = shmemdi_packed_wait_long(ctx->self, call, slot, epoch, limit);
+	r = shmemdi_packed_wait_long(ctx->device_copy, call, slot, epoch, limit);
 	if (r.status == SHMEMD_OK)
 		*value = r.value;
 	return r.status;

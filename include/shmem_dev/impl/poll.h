@@ -120,7 +120,7 @@ SHMEMD_FN int shmemdi_wait_loop(const shmemd_ctx_t *ctx, shmemdi_call_t call, sh
 	if (status == SHMEMD_OK || shmemdi_poll(c, seen))
 		return SHMEMD_OK;
 	if (shmemdi_spin_recorded(spin, status))
-		shmemdi_record(ctx->self, call, status, spin->pe, c.addr, *seen, c.value);
+		shmemdi_record(ctx->device_copy, call, status, spin->pe, c.addr, *seen, c.value);
 	return status;
 }
 
@@ -169,7 +169,7 @@ SHMEMD_FN int shmemdi_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi
 
 	if (status != SHMEMD_OK || shmemdi_polls(c, &seen))
 		return status;
-	return shmemdi_wait_long(ctx->self, call, c, limit);
+	return shmemdi_wait_long(ctx->device_copy, call, c, limit);
 }
 
 /* The highest status of the group, in all its threads; also a group sync. One round when all are

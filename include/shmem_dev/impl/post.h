@@ -288,7 +288,7 @@ SHMEMD_FN shmemdi_ticket_t shmemdi_lanes_submit(const shmemdi_chan_t *c, shmemdi
 	shmemdi_lanes_sync(lanes);
 	if (lanes.is_leader) {
 		shmemdi_sq_count(c, post);
-		ticket.word = shmemdi_sq_submit_slow(*c, shmemdi_sq_pending(post), how);
+		ticket.word = shmemdi_sq_submit_general(*c, shmemdi_sq_pending(post), how);
 	}
 	shmemdi_lanes_sync(lanes);
 	if (how.will_wait)

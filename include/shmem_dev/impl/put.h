@@ -326,8 +326,7 @@ SHMEMD_FN_COLD int shmemdi_nic_put_segments(shmemdi_ref_t ref, shmemdi_call_t ca
 	}
 	if (status != SHMEMD_OK || !put.how.will_wait || is_src_free)
 		return status;
-	return shmemdi_cq_wait_longer(ref, call, posted.ticket,
-				      shmemdi_limit_default(ref.ctx, ref.pe));
+	return shmemdi_cq_wait(ref, call, posted.ticket, shmemdi_limit_default(ref.ctx, ref.pe));
 }
 
 typedef int shmemdi_put_lanes_t(shmemdi_ref_t ref, shmemdi_call_t call, shmemdi_put_t put);
@@ -358,7 +357,7 @@ SHMEMD_FN_COLD int shmemdi_nic_put_lanes(shmemdi_ref_t ref, shmemdi_call_t call,
 	ticket = shmemdi_lanes_submit(&ep.c, lanes, &post, put.how);
 	if (!put.how.will_wait)
 		return SHMEMD_OK;
-	return shmemdi_cq_wait_longer(ref, call, ticket, shmemdi_limit_default(ref.ctx, ref.pe));
+	return shmemdi_cq_wait(ref, call, ticket, shmemdi_limit_default(ref.ctx, ref.pe));
 }
 
 /* Reserve for a put by a thread alone. Is the put simple? If so, the caller loads the keys
@@ -425,7 +424,8 @@ SHMEMD_FN int shmemdi_nic_put(const shmemdi_ep_t *ep, shmemdi_call_t call, const
 	status = shmemdi_nic_put_post(ep, call, put, &post, keys, &ticket, &must_wait);
 	if (!must_wait)
 		return status;
-	return shmemdi_cq_wait(&ep->c, call, ticket, shmemdi_limit_default(ep->c.ctx, ep->c.pe));
+	return shmemdi_cq_wait_inline(&ep->c, call, ticket,
+				      shmemdi_limit_default(ep->c.ctx, ep->c.pe));
 }
 
 #endif

@@ -34,7 +34,7 @@ SHMEMD_FN shmemdi_chan_t shmemdi_chan(const shmemd_ctx_t *ctx, int pe, uint32_t 
 	c.world_pe = (uint32_t)(ctx->flags & SHMEMD_CTX_WORLD ? pe : ctx->peers[pe].world_pe);
 	c.ch = (shmemd_channel_t *)(uintptr_t)shmemd_arch_mad_wide(
 		k * ctx->n_world + c.world_pe, ctx->channel_nbytes, (uintptr_t)ctx->channels);
-	c.ctx = ctx->self;
+	c.ctx = ctx->device_copy;
 	c.k = k;
 	c.flags = ctx->flags;
 	c.geometry = ctx->geometry;
@@ -259,10 +259,10 @@ SHMEMD_FN_COLD void shmemdi_ring_until(const shmemdi_chan_t *c, uint32_t end)
 /* This channel's buffers. */
 SHMEMD_FN char *shmemdi_bounces(const shmemdi_chan_t *c)
 {
-	const shmemd_ctx_t *self = c->ctx;
-	size_t channel = (size_t)c->k * self->n_world + c->world_pe;
+	const shmemd_ctx_t *device_copy = c->ctx;
+	size_t channel = (size_t)c->k * device_copy->n_world + c->world_pe;
 
-	return self->bounces + channel * SHMEMD_BOUNCES_NBYTES;
+	return device_copy->bounces + channel * SHMEMD_BOUNCES_NBYTES;
 }
 
 SHMEMD_FN char *shmemdi_bounce(const shmemdi_chan_t *c, uint64_t ticket)

@@ -78,8 +78,8 @@ SHMEMD_FN int shmemdi_flush_wait(const shmemdi_ep_t *ep, shmemdi_call_t call, sh
 
 	/* The number is of another path. */
 	if (SHMEMD_ARCH_UNLIKELY(SHMEMD_READY_EPOCH(t.word) != SHMEMD_TAG(t.queue)))
-		return shmemdi_cq_wait_longer(shmemdi_ref(&ep->c), call, t, limit);
-	return shmemdi_cq_wait(&ep->c, call, t, limit);
+		return shmemdi_cq_wait(shmemdi_ref(&ep->c), call, t, limit);
+	return shmemdi_cq_wait_inline(&ep->c, call, t, limit);
 }
 
 SHMEMD_FN int shmemdi_flush_channel(const shmemdi_ep_t *ep, shmemdi_call_t call,
@@ -162,15 +162,15 @@ SHMEMD_FN int shmemdi_quiet_members(const shmemd_ctx_t *ctx, const shmemdi_quiet
 
 /* By all threads of the group, a part each: first post all READs, then wait for them. Returns this
  * thread's first failure; the other channels are quiet all the same. */
-SHMEMD_FN_COLD int shmemdi_quiet_all(const shmemd_ctx_t *self, shmemdi_quiet_t q)
+SHMEMD_FN_COLD int shmemdi_quiet_all(const shmemd_ctx_t *device_copy, shmemdi_quiet_t q)
 {
-	int is_world = (self->flags & SHMEMD_CTX_WORLD) != 0;
+	int is_world = (device_copy->flags & SHMEMD_CTX_WORLD) != 0;
 	int status = SHMEMD_OK, now, is_waiting;
 
 	SHMEMD_ARCH_NO_UNROLL
 	for (is_waiting = 0; is_waiting < 2; is_waiting++) {
-		now = is_world ? shmemdi_quiet_world(self, &q, is_waiting)
-			       : shmemdi_quiet_members(self, &q, is_waiting);
+		now = is_world ? shmemdi_quiet_world(device_copy, &q, is_waiting)
+			       : shmemdi_quiet_members(device_copy, &q, is_waiting);
 		status = status ? status : now;
 	}
 	return status;

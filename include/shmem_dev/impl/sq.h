@@ -136,10 +136,10 @@ SHMEMD_FN int shmemdi_line_shows_drained(shmemdi_line_t line, uint32_t first)
  * channel's bit in `used` before it publishes; what others publish comes after that. */
 SHMEMD_FN void shmemdi_sq_set_used(const shmemdi_chan_t *c)
 {
-	const shmemd_ctx_t *self = c->ctx;
-	uint32_t word = c->k * SHMEMD_USED_WORDS(self->n_world) + c->world_pe / 64;
+	const shmemd_ctx_t *device_copy = c->ctx;
+	uint32_t word = c->k * SHMEMD_USED_WORDS(device_copy->n_world) + c->world_pe / 64;
 
-	shmemd_arch_red_or_u64(&self->used[word], (uint64_t)1 << c->world_pe % 64);
+	shmemd_arch_red_or_u64(&device_copy->used[word], (uint64_t)1 << c->world_pe % 64);
 }
 
 /* The slow path: wait until all WQEBBs before `end` are complete or the channel has failed, then
@@ -525,8 +525,8 @@ SHMEMD_FN void shmemdi_sq_move(const shmemdi_chan_t *c, shmemdi_pending_t *at)
 
 /* By a poster that the plain case below does not cover, and by every caller of
  * shmemdi_lanes_submit, also for one lane: a flush READ is posted so. Returns the ticket's word. */
-SHMEMD_FN_COLD uint64_t shmemdi_sq_submit_slow(shmemdi_chan_t c, shmemdi_pending_t at,
-					       shmemdi_how_t how)
+SHMEMD_FN_COLD uint64_t shmemdi_sq_submit_general(shmemdi_chan_t c, shmemdi_pending_t at,
+						  shmemdi_how_t how)
 {
 	shmemdi_turn_t turn = shmemdi_turn_now(&at, how.when);
 
@@ -581,7 +581,7 @@ SHMEMD_FN shmemdi_ticket_t shmemdi_sq_submit(const shmemdi_chan_t *c,
 
 	shmemdi_sq_count(c, post);
 	if (SHMEMD_ARCH_UNLIKELY(!shmemdi_sq_is_plain(&at, how.when))) {
-		ticket.word = SHMEMD_ARCH_INDIRECT(shmemdi_sq_submit_slow)(*c, at, how);
+		ticket.word = SHMEMD_ARCH_INDIRECT(shmemdi_sq_submit_general)(*c, at, how);
 	} else if (how.when == SHMEMD_RING_DEFERRED) {
 		shmemdi_sq_publish_unrung(c, &at, &turn);
 	} else {

@@ -65,8 +65,9 @@ static SHMEMD_KERNEL(shmemdi_stream_put_signal, shmemdi_stream_t, p)
 SHMEMD_FN int shmemdi_stream_may_send(const shmemdi_stream_t *p, shmemd_group_t g SHMEMD_SITE)
 {
 	char *base;
-	int status = shmemdi_reach_put_signal(
-		&p->ctx, shmemdi_op(SHMEMDI_CALL(PUT_SIGNAL), g, p->dst, p->src, p->nbytes, p->pe),
+	int status = shmemdi_check_select_put_signal(
+		&p->ctx,
+		shmemdi_op(SHMEMDI_CALLER(PUT_SIGNAL), g, p->dst, p->src, p->nbytes, p->pe),
 		shmemdi_signal(p->sig, p->value, p->op), &base);
 
 	shmemdi_latch(&p->ctx, status);
@@ -85,10 +86,10 @@ static SHMEMD_KERNEL(shmemdi_stream_put_data, shmemdi_stream_t, p)
 /* Send the signal, ordered after what earlier kernels of the stream have sent to its PE. */
 SHMEMD_FN void shmemdi_stream_send_signal(const shmemdi_stream_t *p SHMEMD_SITE)
 {
-	shmemdi_op_t op = shmemdi_op_word(SHMEMDI_CALL(SIGNAL), p->sig, 8, p->pe);
+	shmemdi_op_t op = shmemdi_op_word(SHMEMDI_CALLER(SIGNAL), p->sig, 8, p->pe);
 	shmemdi_signal_t sig = shmemdi_signal(p->sig, p->value, p->op);
 	char *base;
-	int status = shmemdi_reach_signal(&p->ctx, op, sig, &base);
+	int status = shmemdi_check_select_signal(&p->ctx, op, sig, &base);
 
 	if (status == SHMEMD_OK)
 		status = shmemdi_signal_behind(&p->ctx, op, sig, base);

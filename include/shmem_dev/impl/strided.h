@@ -50,7 +50,7 @@ SHMEMD_FN int shmemdi_reach_elems(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 	if (status != SHMEMD_OK)
 		return status;
 	op.nbytes = shmemdi_elems_extent(e, e->sym_stride);
-	return shmemdi_reach(ctx, op, base);
+	return shmemdi_check_select(ctx, op, base);
 }
 
 /* This thread's elements, in mapped memory. */
@@ -102,10 +102,10 @@ SHMEMD_FN int shmemdi_elems_by_nic(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 
 /* put (is_get: get) of elements, by all threads of op.g. Out of line, with the context in memory
  * and its channel k, for calls that hardly a kernel makes. */
-SHMEMD_FN_COLD int shmemdi_strided(const shmemd_ctx_t *self, uint32_t k, shmemdi_op_t op,
+SHMEMD_FN_COLD int shmemdi_strided(const shmemd_ctx_t *device_copy, uint32_t k, shmemdi_op_t op,
 				   shmemdi_elems_t e, int is_get)
 {
-	shmemd_ctx_t ctx = *self;
+	shmemd_ctx_t ctx = *device_copy;
 	int status;
 	char *base;
 
@@ -133,7 +133,7 @@ SHMEMD_FN void shmemdi_iput(const shmemd_ctx_t *ctx, shmemdi_op_t op, ptrdiff_t 
 	shmemdi_elems_t e = {nelems, op.nbytes, dst_stride, src_stride};
 
 	if (shmemdi_check_ctx(ctx, op.call) == SHMEMD_OK)
-		(void)shmemdi_strided(ctx->self, ctx->channel, op, e, 0);
+		(void)shmemdi_strided(ctx->device_copy, ctx->channel, op, e, 0);
 }
 
 SHMEMD_FN int shmemdi_iget(const shmemd_ctx_t *ctx, shmemdi_op_t op, ptrdiff_t dst_stride,
@@ -142,7 +142,7 @@ SHMEMD_FN int shmemdi_iget(const shmemd_ctx_t *ctx, shmemdi_op_t op, ptrdiff_t d
 	shmemdi_elems_t e = {nelems, op.nbytes, src_stride, dst_stride};
 	int status = shmemdi_check_ctx(ctx, op.call);
 
-	return status ? status : shmemdi_strided(ctx->self, ctx->channel, op, e, 1);
+	return status ? status : shmemdi_strided(ctx->device_copy, ctx->channel, op, e, 1);
 }
 
 #ifdef SHMEMD_TRACE

@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Recording calls, in units that define SHMEMD_TRACE; in others this file is empty.
  *
- * SHMEMDI_CALL puts the time into the call. For each function of impl/ that public functions call,
+ * SHMEMDI_CALLER stores the time. For each function of impl/ that public functions call,
  * impl/traced.h and the headers of the optional calls define one that calls it and then records,
  * and give it the function's name by a macro. Inside, the function gets the call with
  * SHMEMDI_NOT_TRACED: it may call another one that is recorded, and each public call is recorded

@@ -22,9 +22,9 @@
 SHMEMDI_TRACED_VOID(shmemdi_put, (const shmemd_ctx_t *ctx, shmemdi_op_t op), (ctx, op), op.call,
 		    SHMEMDI_TRACE_DATA, shmemdi_trace_no_word())
 #define shmemdi_put shmemdi_put_traced
-SHMEMDI_TRACED_VOID(shmemdi_put_nbi, (const shmemd_ctx_t *ctx, shmemdi_op_t op), (ctx, op), op.call,
+SHMEMDI_TRACED_VOID(shmemdi_put_op, (const shmemd_ctx_t *ctx, shmemdi_op_t op), (ctx, op), op.call,
 		    SHMEMDI_TRACE_DATA, shmemdi_trace_no_word())
-#define shmemdi_put_nbi shmemdi_put_nbi_traced
+#define shmemdi_put_op shmemdi_put_op_traced
 SHMEMDI_TRACED_INT(shmemdi_get, (const shmemd_ctx_t *ctx, shmemdi_op_t op), (ctx, op), op.call,
 		   SHMEMDI_TRACE_DATA, shmemdi_trace_no_word())
 #define shmemdi_get shmemdi_get_traced
@@ -55,8 +55,8 @@ SHMEMD_FN shmemdi_trace_word_t shmemdi_trace_amo(const void *word, int kind, uin
 		(ctx, op, sig), op.call, SHMEMDI_TRACE_DATA, shmemdi_trace_signal(sig))
 SHMEMDI_TRACE_SENT(shmemdi_put_signal)
 #define shmemdi_put_signal shmemdi_put_signal_traced
-SHMEMDI_TRACE_SENT(shmemdi_put_signal_nbi)
-#define shmemdi_put_signal_nbi shmemdi_put_signal_nbi_traced
+SHMEMDI_TRACE_SENT(shmemdi_put_signal_op)
+#define shmemdi_put_signal_op shmemdi_put_signal_op_traced
 SHMEMDI_TRACE_SENT(shmemdi_signal_op)
 #define shmemdi_signal_op shmemdi_signal_op_traced
 SHMEMDI_TRACE_SENT(shmemdi_signal_ordered)

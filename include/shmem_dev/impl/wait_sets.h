@@ -195,7 +195,8 @@ SHMEMD_FN int shmemdi_wait_all(const shmemd_ctx_t *ctx, shmemdi_call_t call, shm
 	shmemdi_found_t f = {0, 0, 0};
 	int status = shmemdi_check_ctx(ctx, call);
 
-	return status ? status : shmemdi_set_wait(ctx->self, call, s, SHMEMDI_SET_ALL, limit, &f);
+	return status ? status
+		      : shmemdi_set_wait(ctx->device_copy, call, s, SHMEMDI_SET_ALL, limit, &f);
 }
 
 SHMEMD_FN int shmemdi_wait_any(const shmemd_ctx_t *ctx, shmemdi_call_t call, size_t *index,
@@ -205,7 +206,7 @@ SHMEMD_FN int shmemdi_wait_any(const shmemd_ctx_t *ctx, shmemdi_call_t call, siz
 	int status = shmemdi_check_ctx(ctx, call);
 
 	if (status == SHMEMD_OK)
-		status = shmemdi_set_wait(ctx->self, call, s, SHMEMDI_SET_ANY, limit, &f);
+		status = shmemdi_set_wait(ctx->device_copy, call, s, SHMEMDI_SET_ANY, limit, &f);
 	*index = f.count ? f.index : SHMEMDI_NO_INDEX;
 	return status;
 }
@@ -217,7 +218,7 @@ SHMEMD_FN int shmemdi_wait_some(const shmemd_ctx_t *ctx, shmemdi_call_t call, si
 	int status = shmemdi_check_ctx(ctx, call);
 
 	if (status == SHMEMD_OK)
-		status = shmemdi_set_wait(ctx->self, call, s, SHMEMDI_SET_SOME, limit, &f);
+		status = shmemdi_set_wait(ctx->device_copy, call, s, SHMEMDI_SET_SOME, limit, &f);
 	*count = f.count;
 	return status;
 }
@@ -238,7 +239,7 @@ SHMEMD_FN int shmemdi_test_all(const shmemd_ctx_t *ctx, shmemdi_call_t call, shm
 	shmemdi_found_t f = {0, 0, 0};
 
 	if (shmemdi_check_ctx(ctx, call) == SHMEMD_OK)
-		shmemdi_set_test(ctx->self, call, s, SHMEMDI_SET_ALL, &f);
+		shmemdi_set_test(ctx->device_copy, call, s, SHMEMDI_SET_ALL, &f);
 	return f.count != 0;
 }
 
@@ -247,7 +248,7 @@ SHMEMD_FN size_t shmemdi_test_any(const shmemd_ctx_t *ctx, shmemdi_call_t call, 
 	shmemdi_found_t f = {0, shmemdi_set_start(&s), 0};
 
 	if (shmemdi_check_ctx(ctx, call) == SHMEMD_OK)
-		shmemdi_set_test(ctx->self, call, s, SHMEMDI_SET_ANY, &f);
+		shmemdi_set_test(ctx->device_copy, call, s, SHMEMDI_SET_ANY, &f);
 	return f.count ? f.index : SHMEMDI_NO_INDEX;
 }
 
@@ -257,7 +258,7 @@ SHMEMD_FN size_t shmemdi_test_some(const shmemd_ctx_t *ctx, shmemdi_call_t call,
 	shmemdi_found_t f = {0, 0, indices};
 
 	if (shmemdi_check_ctx(ctx, call) == SHMEMD_OK)
-		shmemdi_set_test(ctx->self, call, s, SHMEMDI_SET_SOME, &f);
+		shmemdi_set_test(ctx->device_copy, call, s, SHMEMDI_SET_SOME, &f);
 	return f.count;
 }
 

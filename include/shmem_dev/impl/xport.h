@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Implements the public operations. To a PE whose heap is mapped at the constant stride an
- * operation is a few loads, stores and atomics, here (impl/near.h): atomics only in a team with
+ * operation is a few loads, stores and atomics, here (impl/op.h): atomics only in a team with
  * SHMEMD_CTX_SM_ATOMICS, puts with a signal only if shmemdi_signals_at_stride holds. Everything
- * else is a call (impl/far.h), which checks the arguments, selects the transport, and executes.
+ * else is a call (impl/any_peer.h), which checks the arguments, selects the transport, and
+ * executes.
  *
  * Functions return a status, and record errors; those of public functions that return nothing latch
  * the status. All threads of a group take the same branch: arguments are equal. On the NIC
@@ -11,10 +12,11 @@
 #ifndef SHMEMD_IMPL_XPORT_H
 #define SHMEMD_IMPL_XPORT_H
 
-#include <shmem_dev/impl/far.h>
+#include <shmem_dev/impl/any_peer.h>
 #include <shmem_dev/impl/poll.h>
 
-SHMEMD_FN void shmemdi_put_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op)
+/* A put, blocking if op.is_blocking. The group sync that ends a blocking one is shmemdi_put's. */
+SHMEMD_FN void shmemdi_put_op(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
 	shmemdi_copying_t copying;
 	int64_t shift;
@@ -33,7 +35,7 @@ SHMEMD_FN void shmemdi_put_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 SHMEMD_FN void shmemdi_put(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
 	op.is_blocking = 1;
-	shmemdi_put_nbi(ctx, op);
+	shmemdi_put_op(ctx, op);
 	/* It orders memory, too: a load of src could otherwise read what another thread of the
 	 * group writes there afterwards. */
 	shmemd_group_sync(op.g);
@@ -48,8 +50,8 @@ SHMEMD_FN shmemdi_copying_t shmemdi_get_part_of(const shmemd_ctx_t *ctx, shmemdi
 	if (shmemdi_uses_stride(ctx, op))
 		copying.shift = shmemdi_stride_shift(ctx, op.pe);
 	else
-		copying = SHMEMDI_WAIT(shmemdi_get_any)(SHMEMDI_WAIT_CTX(ctx),
-							shmemdi_route_ref(ctx, op.pe), op);
+		copying = SHMEMDI_BY_POINTER(shmemdi_get_any)(SHMEMDI_WAIT_CTX(ctx),
+							      shmemdi_target_ref(ctx, op.pe), op);
 	if (copying.outcome == SHMEMDI_MAPPED)
 		shmemdi_get_part(op, copying.shift);
 	return copying;
@@ -92,7 +94,7 @@ SHMEMD_FN void shmemdi_update(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind
 	    (kind == SHMEMDI_AMO_STORE || ctx->flags & SHMEMD_CTX_SM_ATOMICS))
 		shmemdi_word_at(shmemdi_strided_at(ctx, op.sym, op.pe), op, kind, value);
 	else
-		(void)shmemdi_word_any(ctx, shmemdi_route(ctx, op.pe), op, kind, value);
+		(void)shmemdi_word_any(ctx, shmemdi_target(ctx, op.pe), op, kind, value);
 }
 
 /* The old value of a word, in *old unless the call fails. */
@@ -108,8 +110,8 @@ SHMEMD_FN int shmemdi_fetch(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, 
 		shmemdi_bits_out(old, r.value, (uint32_t)op.nbytes);
 		return SHMEMD_OK;
 	}
-	r = SHMEMDI_WAIT(shmemdi_fetch_any)(SHMEMDI_WAIT_CTX(ctx), shmemdi_route_ref(ctx, op.pe),
-					    op, kind, value, cond);
+	r = SHMEMDI_BY_POINTER(shmemdi_fetch_any)(
+		SHMEMDI_WAIT_CTX(ctx), shmemdi_target_ref(ctx, op.pe), op, kind, value, cond);
 	if (r.status == SHMEMD_OK)
 		shmemdi_bits_out(old, r.value, (uint32_t)op.nbytes);
 	return r.status;
@@ -138,8 +140,9 @@ SHMEMD_FN int shmemdi_amo_float(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint64
 				value);
 		return SHMEMD_OK;
 	}
-	return SHMEMDI_WAIT(shmemdi_fetch_any)(SHMEMDI_WAIT_CTX(ctx), shmemdi_route_ref(ctx, op.pe),
-					       op, SHMEMDI_AMO_ADDF, value, 0)
+	return SHMEMDI_BY_POINTER(shmemdi_fetch_any)(SHMEMDI_WAIT_CTX(ctx),
+						     shmemdi_target_ref(ctx, op.pe), op,
+						     SHMEMDI_AMO_ADDF, value, 0)
 		.status;
 }
 
@@ -188,7 +191,7 @@ SHMEMD_FN int shmemdi_signal_behind(const shmemd_ctx_t *ctx, shmemdi_op_t op, sh
 		shmemdi_p2p_signal(shmemdi_p2p_at(ctx, base, sig.word), sig.value, sig.op);
 		return SHMEMD_OK;
 	}
-	return shmemdi_word_any(ctx, shmemdi_route_nic(ctx, op.pe, ctx->channel),
+	return shmemdi_word_any(ctx, shmemdi_target_nic(ctx, op.pe, ctx->channel),
 				shmemdi_op_word(op.call, sig.word, 8, op.pe),
 				shmemdi_signal_kind(sig), sig.value);
 }
@@ -225,8 +228,7 @@ SHMEMD_FN int shmemdi_is_flushed(const shmemd_ctx_t *ctx, shmemdi_op_t op,
  * The group sync makes the leader's fence cover the stores of all threads. Without it a slow lane's
  * data would still be in flight when the receiver sees the signal; without the fence, so would the
  * leader's own. */
-SHMEMD_FN void shmemdi_put_signal_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op,
-				      shmemdi_signal_t sig)
+SHMEMD_FN void shmemdi_put_signal_op(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig)
 {
 	int status = shmemdi_check_enum(ctx, op.call, sig.op, SHMEMD_SIGNAL_ADD);
 	shmemdi_copying_t copying;
@@ -257,7 +259,7 @@ SHMEMD_FN void shmemdi_put_signal_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 SHMEMD_FN void shmemdi_put_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig)
 {
 	op.is_blocking = 1;
-	shmemdi_put_signal_nbi(ctx, op, sig);
+	shmemdi_put_signal_op(ctx, op, sig);
 }
 
 /* Ordered after everything that was sent on the channel. RDMA operations are so by themselves. */
@@ -297,7 +299,7 @@ SHMEMD_FN shmemdi_explicit_t shmemdi_explicit(const shmemd_ctx_t *ctx, shmemdi_c
 
 	q.call = call;
 	q.status = shmemdi_check_pe(ctx, call, pe);
-	q.has_nic = q.status == SHMEMD_OK && shmemdi_has_nic(ctx);
+	q.has_nic = q.status == SHMEMD_OK && shmemdi_nic_is_connected(ctx);
 	if (q.has_nic)
 		q.chan = shmemdi_chan(ctx, pe, ctx->channel);
 	if (call.op == SHMEMD_OP_NONE)

@@ -154,7 +154,7 @@ def set_functions(t, name, found, behind, wait):
             f"{passed})"
         parameters = [*found, f"const {t.ctype} *ivars", "size_t nelems", *behind,
                       "const int *mask", "int cmp", value]
-        call = f"ctx, SHMEMDI_CALL({'WAIT' if wait else 'TEST'}), {named(found)}{words_of}"
+        call = f"ctx, SHMEMDI_CALLER({'WAIT' if wait else 'TEST'}), {named(found)}{words_of}"
         call += "".join(f", {a}" for a in named(behind).split(", ") if a)
         if not wait:
             yield f"test_{name}{vector}", parameters, f"shmemdi_test_{name}({call}"

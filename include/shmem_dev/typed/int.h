@@ -275,7 +275,7 @@ SHMEMD_FN int shmemd_int_wait_until_all(const shmemd_ctx_t *ctx, const int *ivar
 					const int *mask, int cmp, int value SHMEMD_SITE)
 {
 	return shmemdi_wait_all(
-		ctx, SHMEMDI_CALL(WAIT),
+		ctx, SHMEMDI_CALLER(WAIT),
 		shmemdi_set(ivars, SHMEMDI_S32, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -285,7 +285,7 @@ SHMEMD_FN int shmemd_int_wait_until_all_for(const shmemd_ctx_t *ctx, const int *
 					    uint64_t ns SHMEMD_SITE)
 {
 	return shmemdi_wait_all(
-		ctx, SHMEMDI_CALL(WAIT),
+		ctx, SHMEMDI_CALLER(WAIT),
 		shmemdi_set(ivars, SHMEMDI_S32, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		shmemdi_limit_for(ns));
 }
@@ -294,7 +294,7 @@ SHMEMD_FN int shmemd_int_wait_until_all_vector(const shmemd_ctx_t *ctx, const in
 					       size_t nelems, const int *mask, int cmp,
 					       const int *values SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set_vector(ivars, SHMEMDI_S32, nelems, mask, cmp, values),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -303,7 +303,7 @@ SHMEMD_FN int shmemd_int_wait_until_all_vector_for(const shmemd_ctx_t *ctx, cons
 						   size_t nelems, const int *mask, int cmp,
 						   const int *values, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set_vector(ivars, SHMEMDI_S32, nelems, mask, cmp, values),
 				shmemdi_limit_for(ns));
 }
@@ -312,14 +312,14 @@ SHMEMD_FN int shmemd_int_test_all(const shmemd_ctx_t *ctx, const int *ivars, siz
 				  const int *mask, int cmp, int value SHMEMD_SITE)
 {
 	return shmemdi_test_all(
-		ctx, SHMEMDI_CALL(TEST),
+		ctx, SHMEMDI_CALLER(TEST),
 		shmemdi_set(ivars, SHMEMDI_S32, nelems, mask, cmp, (uint64_t)(int64_t)value));
 }
 
 SHMEMD_FN int shmemd_int_test_all_vector(const shmemd_ctx_t *ctx, const int *ivars, size_t nelems,
 					 const int *mask, int cmp, const int *values SHMEMD_SITE)
 {
-	return shmemdi_test_all(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_all(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set_vector(ivars, SHMEMDI_S32, nelems, mask, cmp, values));
 }
 
@@ -329,7 +329,7 @@ SHMEMD_FN int shmemd_int_wait_until_any(const shmemd_ctx_t *ctx, size_t *index, 
 					int value SHMEMD_SITE)
 {
 	return shmemdi_wait_any(
-		ctx, SHMEMDI_CALL(WAIT), index,
+		ctx, SHMEMDI_CALLER(WAIT), index,
 		shmemdi_set(ivars, SHMEMDI_S32, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -339,7 +339,7 @@ SHMEMD_FN int shmemd_int_wait_until_any_for(const shmemd_ctx_t *ctx, size_t *ind
 					    int cmp, int value, uint64_t ns SHMEMD_SITE)
 {
 	return shmemdi_wait_any(
-		ctx, SHMEMDI_CALL(WAIT), index,
+		ctx, SHMEMDI_CALLER(WAIT), index,
 		shmemdi_set(ivars, SHMEMDI_S32, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		shmemdi_limit_for(ns));
 }
@@ -348,7 +348,7 @@ SHMEMD_FN int shmemd_int_wait_until_any_vector(const shmemd_ctx_t *ctx, size_t *
 					       const int *ivars, size_t nelems, const int *mask,
 					       int cmp, const int *values SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set_vector(ivars, SHMEMDI_S32, nelems, mask, cmp, values),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -358,7 +358,7 @@ SHMEMD_FN int shmemd_int_wait_until_any_vector_for(const shmemd_ctx_t *ctx, size
 						   int cmp, const int *values,
 						   uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set_vector(ivars, SHMEMDI_S32, nelems, mask, cmp, values),
 				shmemdi_limit_for(ns));
 }
@@ -367,7 +367,7 @@ SHMEMD_FN size_t shmemd_int_test_any(const shmemd_ctx_t *ctx, const int *ivars, 
 				     const int *mask, int cmp, int value SHMEMD_SITE)
 {
 	return shmemdi_test_any(
-		ctx, SHMEMDI_CALL(TEST),
+		ctx, SHMEMDI_CALLER(TEST),
 		shmemdi_set(ivars, SHMEMDI_S32, nelems, mask, cmp, (uint64_t)(int64_t)value));
 }
 
@@ -375,7 +375,7 @@ SHMEMD_FN size_t shmemd_int_test_any_vector(const shmemd_ctx_t *ctx, const int *
 					    size_t nelems, const int *mask, int cmp,
 					    const int *values SHMEMD_SITE)
 {
-	return shmemdi_test_any(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_any(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set_vector(ivars, SHMEMDI_S32, nelems, mask, cmp, values));
 }
 
@@ -385,7 +385,7 @@ SHMEMD_FN int shmemd_int_wait_until_some(const shmemd_ctx_t *ctx, size_t *count,
 					 int value SHMEMD_SITE)
 {
 	return shmemdi_wait_some(
-		ctx, SHMEMDI_CALL(WAIT), count,
+		ctx, SHMEMDI_CALLER(WAIT), count,
 		shmemdi_set(ivars, SHMEMDI_S32, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		indices, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -396,7 +396,7 @@ SHMEMD_FN int shmemd_int_wait_until_some_for(const shmemd_ctx_t *ctx, size_t *co
 					     uint64_t ns SHMEMD_SITE)
 {
 	return shmemdi_wait_some(
-		ctx, SHMEMDI_CALL(WAIT), count,
+		ctx, SHMEMDI_CALLER(WAIT), count,
 		shmemdi_set(ivars, SHMEMDI_S32, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		indices, shmemdi_limit_for(ns));
 }
@@ -406,7 +406,7 @@ SHMEMD_FN int shmemd_int_wait_until_some_vector(const shmemd_ctx_t *ctx, size_t 
 						const int *mask, int cmp,
 						const int *values SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set_vector(ivars, SHMEMDI_S32, nelems, mask, cmp, values),
 				 indices, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -416,7 +416,7 @@ SHMEMD_FN int shmemd_int_wait_until_some_vector_for(const shmemd_ctx_t *ctx, siz
 						    size_t *indices, const int *mask, int cmp,
 						    const int *values, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set_vector(ivars, SHMEMDI_S32, nelems, mask, cmp, values),
 				 indices, shmemdi_limit_for(ns));
 }
@@ -426,7 +426,7 @@ SHMEMD_FN size_t shmemd_int_test_some(const shmemd_ctx_t *ctx, const int *ivars,
 				      int value SHMEMD_SITE)
 {
 	return shmemdi_test_some(
-		ctx, SHMEMDI_CALL(TEST),
+		ctx, SHMEMDI_CALLER(TEST),
 		shmemdi_set(ivars, SHMEMDI_S32, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		indices);
 }
@@ -435,7 +435,7 @@ SHMEMD_FN size_t shmemd_int_test_some_vector(const shmemd_ctx_t *ctx, const int 
 					     size_t nelems, size_t *indices, const int *mask,
 					     int cmp, const int *values SHMEMD_SITE)
 {
-	return shmemdi_test_some(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_some(ctx, SHMEMDI_CALLER(TEST),
 				 shmemdi_set_vector(ivars, SHMEMDI_S32, nelems, mask, cmp, values),
 				 indices);
 }

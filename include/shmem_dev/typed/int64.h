@@ -282,7 +282,7 @@ SHMEMD_FN int shmemd_int64_wait_until_all(const shmemd_ctx_t *ctx, const int64_t
 					  int64_t value SHMEMD_SITE)
 {
 	return shmemdi_wait_all(
-		ctx, SHMEMDI_CALL(WAIT),
+		ctx, SHMEMDI_CALLER(WAIT),
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -292,7 +292,7 @@ SHMEMD_FN int shmemd_int64_wait_until_all_for(const shmemd_ctx_t *ctx, const int
 					      int64_t value, uint64_t ns SHMEMD_SITE)
 {
 	return shmemdi_wait_all(
-		ctx, SHMEMDI_CALL(WAIT),
+		ctx, SHMEMDI_CALLER(WAIT),
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		shmemdi_limit_for(ns));
 }
@@ -301,7 +301,7 @@ SHMEMD_FN int shmemd_int64_wait_until_all_vector(const shmemd_ctx_t *ctx, const 
 						 size_t nelems, const int *mask, int cmp,
 						 const int64_t *values SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -310,7 +310,7 @@ SHMEMD_FN int shmemd_int64_wait_until_all_vector_for(const shmemd_ctx_t *ctx, co
 						     size_t nelems, const int *mask, int cmp,
 						     const int64_t *values, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values),
 				shmemdi_limit_for(ns));
 }
@@ -319,7 +319,7 @@ SHMEMD_FN int shmemd_int64_test_all(const shmemd_ctx_t *ctx, const int64_t *ivar
 				    const int *mask, int cmp, int64_t value SHMEMD_SITE)
 {
 	return shmemdi_test_all(
-		ctx, SHMEMDI_CALL(TEST),
+		ctx, SHMEMDI_CALLER(TEST),
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value));
 }
 
@@ -327,7 +327,7 @@ SHMEMD_FN int shmemd_int64_test_all_vector(const shmemd_ctx_t *ctx, const int64_
 					   size_t nelems, const int *mask, int cmp,
 					   const int64_t *values SHMEMD_SITE)
 {
-	return shmemdi_test_all(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_all(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values));
 }
 
@@ -337,7 +337,7 @@ SHMEMD_FN int shmemd_int64_wait_until_any(const shmemd_ctx_t *ctx, size_t *index
 					  int cmp, int64_t value SHMEMD_SITE)
 {
 	return shmemdi_wait_any(
-		ctx, SHMEMDI_CALL(WAIT), index,
+		ctx, SHMEMDI_CALLER(WAIT), index,
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -347,7 +347,7 @@ SHMEMD_FN int shmemd_int64_wait_until_any_for(const shmemd_ctx_t *ctx, size_t *i
 					      int cmp, int64_t value, uint64_t ns SHMEMD_SITE)
 {
 	return shmemdi_wait_any(
-		ctx, SHMEMDI_CALL(WAIT), index,
+		ctx, SHMEMDI_CALLER(WAIT), index,
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		shmemdi_limit_for(ns));
 }
@@ -357,7 +357,7 @@ SHMEMD_FN int shmemd_int64_wait_until_any_vector(const shmemd_ctx_t *ctx, size_t
 						 const int *mask, int cmp,
 						 const int64_t *values SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -367,7 +367,7 @@ SHMEMD_FN int shmemd_int64_wait_until_any_vector_for(const shmemd_ctx_t *ctx, si
 						     const int *mask, int cmp,
 						     const int64_t *values, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values),
 				shmemdi_limit_for(ns));
 }
@@ -376,7 +376,7 @@ SHMEMD_FN size_t shmemd_int64_test_any(const shmemd_ctx_t *ctx, const int64_t *i
 				       const int *mask, int cmp, int64_t value SHMEMD_SITE)
 {
 	return shmemdi_test_any(
-		ctx, SHMEMDI_CALL(TEST),
+		ctx, SHMEMDI_CALLER(TEST),
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value));
 }
 
@@ -384,7 +384,7 @@ SHMEMD_FN size_t shmemd_int64_test_any_vector(const shmemd_ctx_t *ctx, const int
 					      size_t nelems, const int *mask, int cmp,
 					      const int64_t *values SHMEMD_SITE)
 {
-	return shmemdi_test_any(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_any(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values));
 }
 
@@ -394,7 +394,7 @@ SHMEMD_FN int shmemd_int64_wait_until_some(const shmemd_ctx_t *ctx, size_t *coun
 					   const int *mask, int cmp, int64_t value SHMEMD_SITE)
 {
 	return shmemdi_wait_some(
-		ctx, SHMEMDI_CALL(WAIT), count,
+		ctx, SHMEMDI_CALLER(WAIT), count,
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		indices, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -405,7 +405,7 @@ SHMEMD_FN int shmemd_int64_wait_until_some_for(const shmemd_ctx_t *ctx, size_t *
 					       uint64_t ns SHMEMD_SITE)
 {
 	return shmemdi_wait_some(
-		ctx, SHMEMDI_CALL(WAIT), count,
+		ctx, SHMEMDI_CALLER(WAIT), count,
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		indices, shmemdi_limit_for(ns));
 }
@@ -415,7 +415,7 @@ SHMEMD_FN int shmemd_int64_wait_until_some_vector(const shmemd_ctx_t *ctx, size_
 						  size_t *indices, const int *mask, int cmp,
 						  const int64_t *values SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values),
 				 indices, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -426,7 +426,7 @@ SHMEMD_FN int shmemd_int64_wait_until_some_vector_for(const shmemd_ctx_t *ctx, s
 						      const int64_t *values,
 						      uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values),
 				 indices, shmemdi_limit_for(ns));
 }
@@ -436,7 +436,7 @@ SHMEMD_FN size_t shmemd_int64_test_some(const shmemd_ctx_t *ctx, const int64_t *
 					int64_t value SHMEMD_SITE)
 {
 	return shmemdi_test_some(
-		ctx, SHMEMDI_CALL(TEST),
+		ctx, SHMEMDI_CALLER(TEST),
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		indices);
 }
@@ -445,7 +445,7 @@ SHMEMD_FN size_t shmemd_int64_test_some_vector(const shmemd_ctx_t *ctx, const in
 					       size_t nelems, size_t *indices, const int *mask,
 					       int cmp, const int64_t *values SHMEMD_SITE)
 {
-	return shmemdi_test_some(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_some(ctx, SHMEMDI_CALLER(TEST),
 				 shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values),
 				 indices);
 }

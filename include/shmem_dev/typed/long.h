@@ -277,7 +277,7 @@ SHMEMD_FN int shmemd_long_wait_until_all(const shmemd_ctx_t *ctx, const long *iv
 					 const int *mask, int cmp, long value SHMEMD_SITE)
 {
 	return shmemdi_wait_all(
-		ctx, SHMEMDI_CALL(WAIT),
+		ctx, SHMEMDI_CALLER(WAIT),
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -287,7 +287,7 @@ SHMEMD_FN int shmemd_long_wait_until_all_for(const shmemd_ctx_t *ctx, const long
 					     uint64_t ns SHMEMD_SITE)
 {
 	return shmemdi_wait_all(
-		ctx, SHMEMDI_CALL(WAIT),
+		ctx, SHMEMDI_CALLER(WAIT),
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		shmemdi_limit_for(ns));
 }
@@ -296,7 +296,7 @@ SHMEMD_FN int shmemd_long_wait_until_all_vector(const shmemd_ctx_t *ctx, const l
 						size_t nelems, const int *mask, int cmp,
 						const long *values SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -305,7 +305,7 @@ SHMEMD_FN int shmemd_long_wait_until_all_vector_for(const shmemd_ctx_t *ctx, con
 						    size_t nelems, const int *mask, int cmp,
 						    const long *values, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values),
 				shmemdi_limit_for(ns));
 }
@@ -314,14 +314,14 @@ SHMEMD_FN int shmemd_long_test_all(const shmemd_ctx_t *ctx, const long *ivars, s
 				   const int *mask, int cmp, long value SHMEMD_SITE)
 {
 	return shmemdi_test_all(
-		ctx, SHMEMDI_CALL(TEST),
+		ctx, SHMEMDI_CALLER(TEST),
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value));
 }
 
 SHMEMD_FN int shmemd_long_test_all_vector(const shmemd_ctx_t *ctx, const long *ivars, size_t nelems,
 					  const int *mask, int cmp, const long *values SHMEMD_SITE)
 {
-	return shmemdi_test_all(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_all(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values));
 }
 
@@ -331,7 +331,7 @@ SHMEMD_FN int shmemd_long_wait_until_any(const shmemd_ctx_t *ctx, size_t *index,
 					 long value SHMEMD_SITE)
 {
 	return shmemdi_wait_any(
-		ctx, SHMEMDI_CALL(WAIT), index,
+		ctx, SHMEMDI_CALLER(WAIT), index,
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -341,7 +341,7 @@ SHMEMD_FN int shmemd_long_wait_until_any_for(const shmemd_ctx_t *ctx, size_t *in
 					     int cmp, long value, uint64_t ns SHMEMD_SITE)
 {
 	return shmemdi_wait_any(
-		ctx, SHMEMDI_CALL(WAIT), index,
+		ctx, SHMEMDI_CALLER(WAIT), index,
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		shmemdi_limit_for(ns));
 }
@@ -350,7 +350,7 @@ SHMEMD_FN int shmemd_long_wait_until_any_vector(const shmemd_ctx_t *ctx, size_t 
 						const long *ivars, size_t nelems, const int *mask,
 						int cmp, const long *values SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -360,7 +360,7 @@ SHMEMD_FN int shmemd_long_wait_until_any_vector_for(const shmemd_ctx_t *ctx, siz
 						    const int *mask, int cmp, const long *values,
 						    uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values),
 				shmemdi_limit_for(ns));
 }
@@ -369,7 +369,7 @@ SHMEMD_FN size_t shmemd_long_test_any(const shmemd_ctx_t *ctx, const long *ivars
 				      const int *mask, int cmp, long value SHMEMD_SITE)
 {
 	return shmemdi_test_any(
-		ctx, SHMEMDI_CALL(TEST),
+		ctx, SHMEMDI_CALLER(TEST),
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value));
 }
 
@@ -377,7 +377,7 @@ SHMEMD_FN size_t shmemd_long_test_any_vector(const shmemd_ctx_t *ctx, const long
 					     size_t nelems, const int *mask, int cmp,
 					     const long *values SHMEMD_SITE)
 {
-	return shmemdi_test_any(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_any(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values));
 }
 
@@ -387,7 +387,7 @@ SHMEMD_FN int shmemd_long_wait_until_some(const shmemd_ctx_t *ctx, size_t *count
 					  long value SHMEMD_SITE)
 {
 	return shmemdi_wait_some(
-		ctx, SHMEMDI_CALL(WAIT), count,
+		ctx, SHMEMDI_CALLER(WAIT), count,
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		indices, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -398,7 +398,7 @@ SHMEMD_FN int shmemd_long_wait_until_some_for(const shmemd_ctx_t *ctx, size_t *c
 					      uint64_t ns SHMEMD_SITE)
 {
 	return shmemdi_wait_some(
-		ctx, SHMEMDI_CALL(WAIT), count,
+		ctx, SHMEMDI_CALLER(WAIT), count,
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		indices, shmemdi_limit_for(ns));
 }
@@ -408,7 +408,7 @@ SHMEMD_FN int shmemd_long_wait_until_some_vector(const shmemd_ctx_t *ctx, size_t
 						 const int *mask, int cmp,
 						 const long *values SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values),
 				 indices, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -418,7 +418,7 @@ SHMEMD_FN int shmemd_long_wait_until_some_vector_for(const shmemd_ctx_t *ctx, si
 						     size_t *indices, const int *mask, int cmp,
 						     const long *values, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values),
 				 indices, shmemdi_limit_for(ns));
 }
@@ -428,7 +428,7 @@ SHMEMD_FN size_t shmemd_long_test_some(const shmemd_ctx_t *ctx, const long *ivar
 				       long value SHMEMD_SITE)
 {
 	return shmemdi_test_some(
-		ctx, SHMEMDI_CALL(TEST),
+		ctx, SHMEMDI_CALLER(TEST),
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		indices);
 }
@@ -437,7 +437,7 @@ SHMEMD_FN size_t shmemd_long_test_some_vector(const shmemd_ctx_t *ctx, const lon
 					      size_t nelems, size_t *indices, const int *mask,
 					      int cmp, const long *values SHMEMD_SITE)
 {
-	return shmemdi_test_some(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_some(ctx, SHMEMDI_CALLER(TEST),
 				 shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values),
 				 indices);
 }

@@ -288,7 +288,7 @@ SHMEMD_FN int shmemd_longlong_wait_until_all(const shmemd_ctx_t *ctx, const long
 					     long long value SHMEMD_SITE)
 {
 	return shmemdi_wait_all(
-		ctx, SHMEMDI_CALL(WAIT),
+		ctx, SHMEMDI_CALLER(WAIT),
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -298,7 +298,7 @@ SHMEMD_FN int shmemd_longlong_wait_until_all_for(const shmemd_ctx_t *ctx, const 
 						 long long value, uint64_t ns SHMEMD_SITE)
 {
 	return shmemdi_wait_all(
-		ctx, SHMEMDI_CALL(WAIT),
+		ctx, SHMEMDI_CALLER(WAIT),
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		shmemdi_limit_for(ns));
 }
@@ -307,7 +307,7 @@ SHMEMD_FN int shmemd_longlong_wait_until_all_vector(const shmemd_ctx_t *ctx, con
 						    size_t nelems, const int *mask, int cmp,
 						    const long long *values SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -318,7 +318,7 @@ SHMEMD_FN int shmemd_longlong_wait_until_all_vector_for(const shmemd_ctx_t *ctx,
 							const long long *values,
 							uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values),
 				shmemdi_limit_for(ns));
 }
@@ -328,7 +328,7 @@ SHMEMD_FN int shmemd_longlong_test_all(const shmemd_ctx_t *ctx, const long long 
 				       long long value SHMEMD_SITE)
 {
 	return shmemdi_test_all(
-		ctx, SHMEMDI_CALL(TEST),
+		ctx, SHMEMDI_CALLER(TEST),
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value));
 }
 
@@ -336,7 +336,7 @@ SHMEMD_FN int shmemd_longlong_test_all_vector(const shmemd_ctx_t *ctx, const lon
 					      size_t nelems, const int *mask, int cmp,
 					      const long long *values SHMEMD_SITE)
 {
-	return shmemdi_test_all(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_all(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values));
 }
 
@@ -346,7 +346,7 @@ SHMEMD_FN int shmemd_longlong_wait_until_any(const shmemd_ctx_t *ctx, size_t *in
 					     int cmp, long long value SHMEMD_SITE)
 {
 	return shmemdi_wait_any(
-		ctx, SHMEMDI_CALL(WAIT), index,
+		ctx, SHMEMDI_CALLER(WAIT), index,
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -357,7 +357,7 @@ SHMEMD_FN int shmemd_longlong_wait_until_any_for(const shmemd_ctx_t *ctx, size_t
 						 uint64_t ns SHMEMD_SITE)
 {
 	return shmemdi_wait_any(
-		ctx, SHMEMDI_CALL(WAIT), index,
+		ctx, SHMEMDI_CALLER(WAIT), index,
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		shmemdi_limit_for(ns));
 }
@@ -367,7 +367,7 @@ SHMEMD_FN int shmemd_longlong_wait_until_any_vector(const shmemd_ctx_t *ctx, siz
 						    const int *mask, int cmp,
 						    const long long *values SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -378,7 +378,7 @@ SHMEMD_FN int shmemd_longlong_wait_until_any_vector_for(const shmemd_ctx_t *ctx,
 							const long long *values,
 							uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values),
 				shmemdi_limit_for(ns));
 }
@@ -388,7 +388,7 @@ SHMEMD_FN size_t shmemd_longlong_test_any(const shmemd_ctx_t *ctx, const long lo
 					  long long value SHMEMD_SITE)
 {
 	return shmemdi_test_any(
-		ctx, SHMEMDI_CALL(TEST),
+		ctx, SHMEMDI_CALLER(TEST),
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value));
 }
 
@@ -396,7 +396,7 @@ SHMEMD_FN size_t shmemd_longlong_test_any_vector(const shmemd_ctx_t *ctx, const 
 						 size_t nelems, const int *mask, int cmp,
 						 const long long *values SHMEMD_SITE)
 {
-	return shmemdi_test_any(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_any(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values));
 }
 
@@ -407,7 +407,7 @@ SHMEMD_FN int shmemd_longlong_wait_until_some(const shmemd_ctx_t *ctx, size_t *c
 					      long long value SHMEMD_SITE)
 {
 	return shmemdi_wait_some(
-		ctx, SHMEMDI_CALL(WAIT), count,
+		ctx, SHMEMDI_CALLER(WAIT), count,
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		indices, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -418,7 +418,7 @@ SHMEMD_FN int shmemd_longlong_wait_until_some_for(const shmemd_ctx_t *ctx, size_
 						  long long value, uint64_t ns SHMEMD_SITE)
 {
 	return shmemdi_wait_some(
-		ctx, SHMEMDI_CALL(WAIT), count,
+		ctx, SHMEMDI_CALLER(WAIT), count,
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		indices, shmemdi_limit_for(ns));
 }
@@ -428,7 +428,7 @@ SHMEMD_FN int shmemd_longlong_wait_until_some_vector(const shmemd_ctx_t *ctx, si
 						     size_t *indices, const int *mask, int cmp,
 						     const long long *values SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values),
 				 indices, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -439,7 +439,7 @@ SHMEMD_FN int shmemd_longlong_wait_until_some_vector_for(const shmemd_ctx_t *ctx
 							 const long long *values,
 							 uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values),
 				 indices, shmemdi_limit_for(ns));
 }
@@ -449,7 +449,7 @@ SHMEMD_FN size_t shmemd_longlong_test_some(const shmemd_ctx_t *ctx, const long l
 					   long long value SHMEMD_SITE)
 {
 	return shmemdi_test_some(
-		ctx, SHMEMDI_CALL(TEST),
+		ctx, SHMEMDI_CALLER(TEST),
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		indices);
 }
@@ -458,7 +458,7 @@ SHMEMD_FN size_t shmemd_longlong_test_some_vector(const shmemd_ctx_t *ctx, const
 						  size_t nelems, size_t *indices, const int *mask,
 						  int cmp, const long long *values SHMEMD_SITE)
 {
-	return shmemdi_test_some(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_some(ctx, SHMEMDI_CALLER(TEST),
 				 shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values),
 				 indices);
 }

@@ -286,7 +286,7 @@ SHMEMD_FN int shmemd_ptrdiff_wait_until_all(const shmemd_ctx_t *ctx, const ptrdi
 					    ptrdiff_t value SHMEMD_SITE)
 {
 	return shmemdi_wait_all(
-		ctx, SHMEMDI_CALL(WAIT),
+		ctx, SHMEMDI_CALLER(WAIT),
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -296,7 +296,7 @@ SHMEMD_FN int shmemd_ptrdiff_wait_until_all_for(const shmemd_ctx_t *ctx, const p
 						ptrdiff_t value, uint64_t ns SHMEMD_SITE)
 {
 	return shmemdi_wait_all(
-		ctx, SHMEMDI_CALL(WAIT),
+		ctx, SHMEMDI_CALLER(WAIT),
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		shmemdi_limit_for(ns));
 }
@@ -305,7 +305,7 @@ SHMEMD_FN int shmemd_ptrdiff_wait_until_all_vector(const shmemd_ctx_t *ctx, cons
 						   size_t nelems, const int *mask, int cmp,
 						   const ptrdiff_t *values SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -316,7 +316,7 @@ SHMEMD_FN int shmemd_ptrdiff_wait_until_all_vector_for(const shmemd_ctx_t *ctx,
 						       const ptrdiff_t *values,
 						       uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values),
 				shmemdi_limit_for(ns));
 }
@@ -326,7 +326,7 @@ SHMEMD_FN int shmemd_ptrdiff_test_all(const shmemd_ctx_t *ctx, const ptrdiff_t *
 				      ptrdiff_t value SHMEMD_SITE)
 {
 	return shmemdi_test_all(
-		ctx, SHMEMDI_CALL(TEST),
+		ctx, SHMEMDI_CALLER(TEST),
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value));
 }
 
@@ -334,7 +334,7 @@ SHMEMD_FN int shmemd_ptrdiff_test_all_vector(const shmemd_ctx_t *ctx, const ptrd
 					     size_t nelems, const int *mask, int cmp,
 					     const ptrdiff_t *values SHMEMD_SITE)
 {
-	return shmemdi_test_all(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_all(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values));
 }
 
@@ -344,7 +344,7 @@ SHMEMD_FN int shmemd_ptrdiff_wait_until_any(const shmemd_ctx_t *ctx, size_t *ind
 					    int cmp, ptrdiff_t value SHMEMD_SITE)
 {
 	return shmemdi_wait_any(
-		ctx, SHMEMDI_CALL(WAIT), index,
+		ctx, SHMEMDI_CALLER(WAIT), index,
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -355,7 +355,7 @@ SHMEMD_FN int shmemd_ptrdiff_wait_until_any_for(const shmemd_ctx_t *ctx, size_t 
 						uint64_t ns SHMEMD_SITE)
 {
 	return shmemdi_wait_any(
-		ctx, SHMEMDI_CALL(WAIT), index,
+		ctx, SHMEMDI_CALLER(WAIT), index,
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		shmemdi_limit_for(ns));
 }
@@ -365,7 +365,7 @@ SHMEMD_FN int shmemd_ptrdiff_wait_until_any_vector(const shmemd_ctx_t *ctx, size
 						   const int *mask, int cmp,
 						   const ptrdiff_t *values SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -376,7 +376,7 @@ SHMEMD_FN int shmemd_ptrdiff_wait_until_any_vector_for(const shmemd_ctx_t *ctx, 
 						       const ptrdiff_t *values,
 						       uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values),
 				shmemdi_limit_for(ns));
 }
@@ -386,7 +386,7 @@ SHMEMD_FN size_t shmemd_ptrdiff_test_any(const shmemd_ctx_t *ctx, const ptrdiff_
 					 ptrdiff_t value SHMEMD_SITE)
 {
 	return shmemdi_test_any(
-		ctx, SHMEMDI_CALL(TEST),
+		ctx, SHMEMDI_CALLER(TEST),
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value));
 }
 
@@ -394,7 +394,7 @@ SHMEMD_FN size_t shmemd_ptrdiff_test_any_vector(const shmemd_ctx_t *ctx, const p
 						size_t nelems, const int *mask, int cmp,
 						const ptrdiff_t *values SHMEMD_SITE)
 {
-	return shmemdi_test_any(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_any(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values));
 }
 
@@ -404,7 +404,7 @@ SHMEMD_FN int shmemd_ptrdiff_wait_until_some(const shmemd_ctx_t *ctx, size_t *co
 					     const int *mask, int cmp, ptrdiff_t value SHMEMD_SITE)
 {
 	return shmemdi_wait_some(
-		ctx, SHMEMDI_CALL(WAIT), count,
+		ctx, SHMEMDI_CALLER(WAIT), count,
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		indices, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -415,7 +415,7 @@ SHMEMD_FN int shmemd_ptrdiff_wait_until_some_for(const shmemd_ctx_t *ctx, size_t
 						 ptrdiff_t value, uint64_t ns SHMEMD_SITE)
 {
 	return shmemdi_wait_some(
-		ctx, SHMEMDI_CALL(WAIT), count,
+		ctx, SHMEMDI_CALLER(WAIT), count,
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		indices, shmemdi_limit_for(ns));
 }
@@ -425,7 +425,7 @@ SHMEMD_FN int shmemd_ptrdiff_wait_until_some_vector(const shmemd_ctx_t *ctx, siz
 						    size_t *indices, const int *mask, int cmp,
 						    const ptrdiff_t *values SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values),
 				 indices, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -436,7 +436,7 @@ SHMEMD_FN int shmemd_ptrdiff_wait_until_some_vector_for(const shmemd_ctx_t *ctx,
 							const ptrdiff_t *values,
 							uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values),
 				 indices, shmemdi_limit_for(ns));
 }
@@ -446,7 +446,7 @@ SHMEMD_FN size_t shmemd_ptrdiff_test_some(const shmemd_ctx_t *ctx, const ptrdiff
 					  ptrdiff_t value SHMEMD_SITE)
 {
 	return shmemdi_test_some(
-		ctx, SHMEMDI_CALL(TEST),
+		ctx, SHMEMDI_CALLER(TEST),
 		shmemdi_set(ivars, SHMEMDI_S64, nelems, mask, cmp, (uint64_t)(int64_t)value),
 		indices);
 }
@@ -455,7 +455,7 @@ SHMEMD_FN size_t shmemd_ptrdiff_test_some_vector(const shmemd_ctx_t *ctx, const 
 						 size_t nelems, size_t *indices, const int *mask,
 						 int cmp, const ptrdiff_t *values SHMEMD_SITE)
 {
-	return shmemdi_test_some(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_some(ctx, SHMEMDI_CALLER(TEST),
 				 shmemdi_set_vector(ivars, SHMEMDI_S64, nelems, mask, cmp, values),
 				 indices);
 }

@@ -279,7 +279,7 @@ SHMEMD_FN int shmemd_size_wait_until_all(const shmemd_ctx_t *ctx, const size_t *
 					 size_t nelems, const int *mask, int cmp,
 					 size_t value SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -288,7 +288,7 @@ SHMEMD_FN int shmemd_size_wait_until_all_for(const shmemd_ctx_t *ctx, const size
 					     size_t nelems, const int *mask, int cmp, size_t value,
 					     uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
 				shmemdi_limit_for(ns));
 }
@@ -297,7 +297,7 @@ SHMEMD_FN int shmemd_size_wait_until_all_vector(const shmemd_ctx_t *ctx, const s
 						size_t nelems, const int *mask, int cmp,
 						const size_t *values SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -306,7 +306,7 @@ SHMEMD_FN int shmemd_size_wait_until_all_vector_for(const shmemd_ctx_t *ctx, con
 						    size_t nelems, const int *mask, int cmp,
 						    const size_t *values, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				shmemdi_limit_for(ns));
 }
@@ -314,7 +314,7 @@ SHMEMD_FN int shmemd_size_wait_until_all_vector_for(const shmemd_ctx_t *ctx, con
 SHMEMD_FN int shmemd_size_test_all(const shmemd_ctx_t *ctx, const size_t *ivars, size_t nelems,
 				   const int *mask, int cmp, size_t value SHMEMD_SITE)
 {
-	return shmemdi_test_all(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_all(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value));
 }
 
@@ -322,7 +322,7 @@ SHMEMD_FN int shmemd_size_test_all_vector(const shmemd_ctx_t *ctx, const size_t 
 					  size_t nelems, const int *mask, int cmp,
 					  const size_t *values SHMEMD_SITE)
 {
-	return shmemdi_test_all(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_all(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values));
 }
 
@@ -331,7 +331,7 @@ SHMEMD_FN int shmemd_size_wait_until_any(const shmemd_ctx_t *ctx, size_t *index,
 					 const size_t *ivars, size_t nelems, const int *mask,
 					 int cmp, size_t value SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -340,7 +340,7 @@ SHMEMD_FN int shmemd_size_wait_until_any_for(const shmemd_ctx_t *ctx, size_t *in
 					     const size_t *ivars, size_t nelems, const int *mask,
 					     int cmp, size_t value, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
 				shmemdi_limit_for(ns));
 }
@@ -349,7 +349,7 @@ SHMEMD_FN int shmemd_size_wait_until_any_vector(const shmemd_ctx_t *ctx, size_t 
 						const size_t *ivars, size_t nelems, const int *mask,
 						int cmp, const size_t *values SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -359,7 +359,7 @@ SHMEMD_FN int shmemd_size_wait_until_any_vector_for(const shmemd_ctx_t *ctx, siz
 						    const int *mask, int cmp, const size_t *values,
 						    uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				shmemdi_limit_for(ns));
 }
@@ -367,7 +367,7 @@ SHMEMD_FN int shmemd_size_wait_until_any_vector_for(const shmemd_ctx_t *ctx, siz
 SHMEMD_FN size_t shmemd_size_test_any(const shmemd_ctx_t *ctx, const size_t *ivars, size_t nelems,
 				      const int *mask, int cmp, size_t value SHMEMD_SITE)
 {
-	return shmemdi_test_any(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_any(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value));
 }
 
@@ -375,7 +375,7 @@ SHMEMD_FN size_t shmemd_size_test_any_vector(const shmemd_ctx_t *ctx, const size
 					     size_t nelems, const int *mask, int cmp,
 					     const size_t *values SHMEMD_SITE)
 {
-	return shmemdi_test_any(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_any(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values));
 }
 
@@ -384,7 +384,7 @@ SHMEMD_FN int shmemd_size_wait_until_some(const shmemd_ctx_t *ctx, size_t *count
 					  const size_t *ivars, size_t nelems, size_t *indices,
 					  const int *mask, int cmp, size_t value SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value), indices,
 				 shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -394,7 +394,7 @@ SHMEMD_FN int shmemd_size_wait_until_some_for(const shmemd_ctx_t *ctx, size_t *c
 					      const int *mask, int cmp, size_t value,
 					      uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value), indices,
 				 shmemdi_limit_for(ns));
 }
@@ -404,7 +404,7 @@ SHMEMD_FN int shmemd_size_wait_until_some_vector(const shmemd_ctx_t *ctx, size_t
 						 size_t *indices, const int *mask, int cmp,
 						 const size_t *values SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				 indices, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -414,7 +414,7 @@ SHMEMD_FN int shmemd_size_wait_until_some_vector_for(const shmemd_ctx_t *ctx, si
 						     size_t *indices, const int *mask, int cmp,
 						     const size_t *values, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				 indices, shmemdi_limit_for(ns));
 }
@@ -423,7 +423,7 @@ SHMEMD_FN size_t shmemd_size_test_some(const shmemd_ctx_t *ctx, const size_t *iv
 				       size_t *indices, const int *mask, int cmp,
 				       size_t value SHMEMD_SITE)
 {
-	return shmemdi_test_some(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_some(ctx, SHMEMDI_CALLER(TEST),
 				 shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
 				 indices);
 }
@@ -432,7 +432,7 @@ SHMEMD_FN size_t shmemd_size_test_some_vector(const shmemd_ctx_t *ctx, const siz
 					      size_t nelems, size_t *indices, const int *mask,
 					      int cmp, const size_t *values SHMEMD_SITE)
 {
-	return shmemdi_test_some(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_some(ctx, SHMEMDI_CALLER(TEST),
 				 shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				 indices);
 }

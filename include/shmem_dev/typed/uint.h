@@ -285,7 +285,7 @@ SHMEMD_FN int shmemd_uint_wait_until_all(const shmemd_ctx_t *ctx, const unsigned
 					 size_t nelems, const int *mask, int cmp,
 					 unsigned int value SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set(ivars, SHMEMDI_U32, nelems, mask, cmp, value),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -294,7 +294,7 @@ SHMEMD_FN int shmemd_uint_wait_until_all_for(const shmemd_ctx_t *ctx, const unsi
 					     size_t nelems, const int *mask, int cmp,
 					     unsigned int value, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set(ivars, SHMEMDI_U32, nelems, mask, cmp, value),
 				shmemdi_limit_for(ns));
 }
@@ -303,7 +303,7 @@ SHMEMD_FN int shmemd_uint_wait_until_all_vector(const shmemd_ctx_t *ctx, const u
 						size_t nelems, const int *mask, int cmp,
 						const unsigned int *values SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set_vector(ivars, SHMEMDI_U32, nelems, mask, cmp, values),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -314,7 +314,7 @@ SHMEMD_FN int shmemd_uint_wait_until_all_vector_for(const shmemd_ctx_t *ctx,
 						    const unsigned int *values,
 						    uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set_vector(ivars, SHMEMDI_U32, nelems, mask, cmp, values),
 				shmemdi_limit_for(ns));
 }
@@ -323,7 +323,7 @@ SHMEMD_FN int shmemd_uint_test_all(const shmemd_ctx_t *ctx, const unsigned int *
 				   size_t nelems, const int *mask, int cmp,
 				   unsigned int value SHMEMD_SITE)
 {
-	return shmemdi_test_all(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_all(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set(ivars, SHMEMDI_U32, nelems, mask, cmp, value));
 }
 
@@ -331,7 +331,7 @@ SHMEMD_FN int shmemd_uint_test_all_vector(const shmemd_ctx_t *ctx, const unsigne
 					  size_t nelems, const int *mask, int cmp,
 					  const unsigned int *values SHMEMD_SITE)
 {
-	return shmemdi_test_all(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_all(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set_vector(ivars, SHMEMDI_U32, nelems, mask, cmp, values));
 }
 
@@ -340,7 +340,7 @@ SHMEMD_FN int shmemd_uint_wait_until_any(const shmemd_ctx_t *ctx, size_t *index,
 					 const unsigned int *ivars, size_t nelems, const int *mask,
 					 int cmp, unsigned int value SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set(ivars, SHMEMDI_U32, nelems, mask, cmp, value),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -350,7 +350,7 @@ SHMEMD_FN int shmemd_uint_wait_until_any_for(const shmemd_ctx_t *ctx, size_t *in
 					     const int *mask, int cmp, unsigned int value,
 					     uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set(ivars, SHMEMDI_U32, nelems, mask, cmp, value),
 				shmemdi_limit_for(ns));
 }
@@ -360,7 +360,7 @@ SHMEMD_FN int shmemd_uint_wait_until_any_vector(const shmemd_ctx_t *ctx, size_t 
 						const int *mask, int cmp,
 						const unsigned int *values SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set_vector(ivars, SHMEMDI_U32, nelems, mask, cmp, values),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -371,7 +371,7 @@ SHMEMD_FN int shmemd_uint_wait_until_any_vector_for(const shmemd_ctx_t *ctx, siz
 						    const unsigned int *values,
 						    uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set_vector(ivars, SHMEMDI_U32, nelems, mask, cmp, values),
 				shmemdi_limit_for(ns));
 }
@@ -380,7 +380,7 @@ SHMEMD_FN size_t shmemd_uint_test_any(const shmemd_ctx_t *ctx, const unsigned in
 				      size_t nelems, const int *mask, int cmp,
 				      unsigned int value SHMEMD_SITE)
 {
-	return shmemdi_test_any(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_any(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set(ivars, SHMEMDI_U32, nelems, mask, cmp, value));
 }
 
@@ -388,7 +388,7 @@ SHMEMD_FN size_t shmemd_uint_test_any_vector(const shmemd_ctx_t *ctx, const unsi
 					     size_t nelems, const int *mask, int cmp,
 					     const unsigned int *values SHMEMD_SITE)
 {
-	return shmemdi_test_any(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_any(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set_vector(ivars, SHMEMDI_U32, nelems, mask, cmp, values));
 }
 
@@ -397,7 +397,7 @@ SHMEMD_FN int shmemd_uint_wait_until_some(const shmemd_ctx_t *ctx, size_t *count
 					  const unsigned int *ivars, size_t nelems, size_t *indices,
 					  const int *mask, int cmp, unsigned int value SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set(ivars, SHMEMDI_U32, nelems, mask, cmp, value), indices,
 				 shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -407,7 +407,7 @@ SHMEMD_FN int shmemd_uint_wait_until_some_for(const shmemd_ctx_t *ctx, size_t *c
 					      size_t *indices, const int *mask, int cmp,
 					      unsigned int value, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set(ivars, SHMEMDI_U32, nelems, mask, cmp, value), indices,
 				 shmemdi_limit_for(ns));
 }
@@ -417,7 +417,7 @@ SHMEMD_FN int shmemd_uint_wait_until_some_vector(const shmemd_ctx_t *ctx, size_t
 						 size_t *indices, const int *mask, int cmp,
 						 const unsigned int *values SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set_vector(ivars, SHMEMDI_U32, nelems, mask, cmp, values),
 				 indices, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -428,7 +428,7 @@ SHMEMD_FN int shmemd_uint_wait_until_some_vector_for(const shmemd_ctx_t *ctx, si
 						     const unsigned int *values,
 						     uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set_vector(ivars, SHMEMDI_U32, nelems, mask, cmp, values),
 				 indices, shmemdi_limit_for(ns));
 }
@@ -437,7 +437,7 @@ SHMEMD_FN size_t shmemd_uint_test_some(const shmemd_ctx_t *ctx, const unsigned i
 				       size_t nelems, size_t *indices, const int *mask, int cmp,
 				       unsigned int value SHMEMD_SITE)
 {
-	return shmemdi_test_some(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_some(ctx, SHMEMDI_CALLER(TEST),
 				 shmemdi_set(ivars, SHMEMDI_U32, nelems, mask, cmp, value),
 				 indices);
 }
@@ -446,7 +446,7 @@ SHMEMD_FN size_t shmemd_uint_test_some_vector(const shmemd_ctx_t *ctx, const uns
 					      size_t nelems, size_t *indices, const int *mask,
 					      int cmp, const unsigned int *values SHMEMD_SITE)
 {
-	return shmemdi_test_some(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_some(ctx, SHMEMDI_CALLER(TEST),
 				 shmemdi_set_vector(ivars, SHMEMDI_U32, nelems, mask, cmp, values),
 				 indices);
 }

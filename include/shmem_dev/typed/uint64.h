@@ -281,7 +281,7 @@ SHMEMD_FN int shmemd_uint64_wait_until_all(const shmemd_ctx_t *ctx, const uint64
 					   size_t nelems, const int *mask, int cmp,
 					   uint64_t value SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -290,7 +290,7 @@ SHMEMD_FN int shmemd_uint64_wait_until_all_for(const shmemd_ctx_t *ctx, const ui
 					       size_t nelems, const int *mask, int cmp,
 					       uint64_t value, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
 				shmemdi_limit_for(ns));
 }
@@ -299,7 +299,7 @@ SHMEMD_FN int shmemd_uint64_wait_until_all_vector(const shmemd_ctx_t *ctx, const
 						  size_t nelems, const int *mask, int cmp,
 						  const uint64_t *values SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -310,7 +310,7 @@ SHMEMD_FN int shmemd_uint64_wait_until_all_vector_for(const shmemd_ctx_t *ctx,
 						      const uint64_t *values,
 						      uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				shmemdi_limit_for(ns));
 }
@@ -318,7 +318,7 @@ SHMEMD_FN int shmemd_uint64_wait_until_all_vector_for(const shmemd_ctx_t *ctx,
 SHMEMD_FN int shmemd_uint64_test_all(const shmemd_ctx_t *ctx, const uint64_t *ivars, size_t nelems,
 				     const int *mask, int cmp, uint64_t value SHMEMD_SITE)
 {
-	return shmemdi_test_all(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_all(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value));
 }
 
@@ -326,7 +326,7 @@ SHMEMD_FN int shmemd_uint64_test_all_vector(const shmemd_ctx_t *ctx, const uint6
 					    size_t nelems, const int *mask, int cmp,
 					    const uint64_t *values SHMEMD_SITE)
 {
-	return shmemdi_test_all(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_all(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values));
 }
 
@@ -335,7 +335,7 @@ SHMEMD_FN int shmemd_uint64_wait_until_any(const shmemd_ctx_t *ctx, size_t *inde
 					   const uint64_t *ivars, size_t nelems, const int *mask,
 					   int cmp, uint64_t value SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -345,7 +345,7 @@ SHMEMD_FN int shmemd_uint64_wait_until_any_for(const shmemd_ctx_t *ctx, size_t *
 					       const int *mask, int cmp, uint64_t value,
 					       uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
 				shmemdi_limit_for(ns));
 }
@@ -355,7 +355,7 @@ SHMEMD_FN int shmemd_uint64_wait_until_any_vector(const shmemd_ctx_t *ctx, size_
 						  const int *mask, int cmp,
 						  const uint64_t *values SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -366,7 +366,7 @@ SHMEMD_FN int shmemd_uint64_wait_until_any_vector_for(const shmemd_ctx_t *ctx, s
 						      const uint64_t *values,
 						      uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				shmemdi_limit_for(ns));
 }
@@ -375,7 +375,7 @@ SHMEMD_FN size_t shmemd_uint64_test_any(const shmemd_ctx_t *ctx, const uint64_t 
 					size_t nelems, const int *mask, int cmp,
 					uint64_t value SHMEMD_SITE)
 {
-	return shmemdi_test_any(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_any(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value));
 }
 
@@ -383,7 +383,7 @@ SHMEMD_FN size_t shmemd_uint64_test_any_vector(const shmemd_ctx_t *ctx, const ui
 					       size_t nelems, const int *mask, int cmp,
 					       const uint64_t *values SHMEMD_SITE)
 {
-	return shmemdi_test_any(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_any(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values));
 }
 
@@ -392,7 +392,7 @@ SHMEMD_FN int shmemd_uint64_wait_until_some(const shmemd_ctx_t *ctx, size_t *cou
 					    const uint64_t *ivars, size_t nelems, size_t *indices,
 					    const int *mask, int cmp, uint64_t value SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value), indices,
 				 shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -402,7 +402,7 @@ SHMEMD_FN int shmemd_uint64_wait_until_some_for(const shmemd_ctx_t *ctx, size_t 
 						size_t *indices, const int *mask, int cmp,
 						uint64_t value, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value), indices,
 				 shmemdi_limit_for(ns));
 }
@@ -412,7 +412,7 @@ SHMEMD_FN int shmemd_uint64_wait_until_some_vector(const shmemd_ctx_t *ctx, size
 						   size_t *indices, const int *mask, int cmp,
 						   const uint64_t *values SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				 indices, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -423,7 +423,7 @@ SHMEMD_FN int shmemd_uint64_wait_until_some_vector_for(const shmemd_ctx_t *ctx, 
 						       const uint64_t *values,
 						       uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				 indices, shmemdi_limit_for(ns));
 }
@@ -432,7 +432,7 @@ SHMEMD_FN size_t shmemd_uint64_test_some(const shmemd_ctx_t *ctx, const uint64_t
 					 size_t nelems, size_t *indices, const int *mask, int cmp,
 					 uint64_t value SHMEMD_SITE)
 {
-	return shmemdi_test_some(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_some(ctx, SHMEMDI_CALLER(TEST),
 				 shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
 				 indices);
 }
@@ -441,7 +441,7 @@ SHMEMD_FN size_t shmemd_uint64_test_some_vector(const shmemd_ctx_t *ctx, const u
 						size_t nelems, size_t *indices, const int *mask,
 						int cmp, const uint64_t *values SHMEMD_SITE)
 {
-	return shmemdi_test_some(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_some(ctx, SHMEMDI_CALLER(TEST),
 				 shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				 indices);
 }

@@ -291,7 +291,7 @@ SHMEMD_FN int shmemd_ulong_wait_until_all(const shmemd_ctx_t *ctx, const unsigne
 					  size_t nelems, const int *mask, int cmp,
 					  unsigned long value SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -300,7 +300,7 @@ SHMEMD_FN int shmemd_ulong_wait_until_all_for(const shmemd_ctx_t *ctx, const uns
 					      size_t nelems, const int *mask, int cmp,
 					      unsigned long value, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
 				shmemdi_limit_for(ns));
 }
@@ -310,7 +310,7 @@ SHMEMD_FN int shmemd_ulong_wait_until_all_vector(const shmemd_ctx_t *ctx,
 						 const int *mask, int cmp,
 						 const unsigned long *values SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -321,7 +321,7 @@ SHMEMD_FN int shmemd_ulong_wait_until_all_vector_for(const shmemd_ctx_t *ctx,
 						     const unsigned long *values,
 						     uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				shmemdi_limit_for(ns));
 }
@@ -330,7 +330,7 @@ SHMEMD_FN int shmemd_ulong_test_all(const shmemd_ctx_t *ctx, const unsigned long
 				    size_t nelems, const int *mask, int cmp,
 				    unsigned long value SHMEMD_SITE)
 {
-	return shmemdi_test_all(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_all(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value));
 }
 
@@ -338,7 +338,7 @@ SHMEMD_FN int shmemd_ulong_test_all_vector(const shmemd_ctx_t *ctx, const unsign
 					   size_t nelems, const int *mask, int cmp,
 					   const unsigned long *values SHMEMD_SITE)
 {
-	return shmemdi_test_all(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_all(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values));
 }
 
@@ -347,7 +347,7 @@ SHMEMD_FN int shmemd_ulong_wait_until_any(const shmemd_ctx_t *ctx, size_t *index
 					  const unsigned long *ivars, size_t nelems,
 					  const int *mask, int cmp, unsigned long value SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -357,7 +357,7 @@ SHMEMD_FN int shmemd_ulong_wait_until_any_for(const shmemd_ctx_t *ctx, size_t *i
 					      const int *mask, int cmp, unsigned long value,
 					      uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
 				shmemdi_limit_for(ns));
 }
@@ -367,7 +367,7 @@ SHMEMD_FN int shmemd_ulong_wait_until_any_vector(const shmemd_ctx_t *ctx, size_t
 						 const int *mask, int cmp,
 						 const unsigned long *values SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -378,7 +378,7 @@ SHMEMD_FN int shmemd_ulong_wait_until_any_vector_for(const shmemd_ctx_t *ctx, si
 						     const unsigned long *values,
 						     uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				shmemdi_limit_for(ns));
 }
@@ -387,7 +387,7 @@ SHMEMD_FN size_t shmemd_ulong_test_any(const shmemd_ctx_t *ctx, const unsigned l
 				       size_t nelems, const int *mask, int cmp,
 				       unsigned long value SHMEMD_SITE)
 {
-	return shmemdi_test_any(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_any(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value));
 }
 
@@ -395,7 +395,7 @@ SHMEMD_FN size_t shmemd_ulong_test_any_vector(const shmemd_ctx_t *ctx, const uns
 					      size_t nelems, const int *mask, int cmp,
 					      const unsigned long *values SHMEMD_SITE)
 {
-	return shmemdi_test_any(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_any(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values));
 }
 
@@ -405,7 +405,7 @@ SHMEMD_FN int shmemd_ulong_wait_until_some(const shmemd_ctx_t *ctx, size_t *coun
 					   size_t *indices, const int *mask, int cmp,
 					   unsigned long value SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value), indices,
 				 shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -415,7 +415,7 @@ SHMEMD_FN int shmemd_ulong_wait_until_some_for(const shmemd_ctx_t *ctx, size_t *
 					       size_t *indices, const int *mask, int cmp,
 					       unsigned long value, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value), indices,
 				 shmemdi_limit_for(ns));
 }
@@ -425,7 +425,7 @@ SHMEMD_FN int shmemd_ulong_wait_until_some_vector(const shmemd_ctx_t *ctx, size_
 						  size_t *indices, const int *mask, int cmp,
 						  const unsigned long *values SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				 indices, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -436,7 +436,7 @@ SHMEMD_FN int shmemd_ulong_wait_until_some_vector_for(const shmemd_ctx_t *ctx, s
 						      const unsigned long *values,
 						      uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				 indices, shmemdi_limit_for(ns));
 }
@@ -445,7 +445,7 @@ SHMEMD_FN size_t shmemd_ulong_test_some(const shmemd_ctx_t *ctx, const unsigned 
 					size_t nelems, size_t *indices, const int *mask, int cmp,
 					unsigned long value SHMEMD_SITE)
 {
-	return shmemdi_test_some(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_some(ctx, SHMEMDI_CALLER(TEST),
 				 shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
 				 indices);
 }
@@ -454,7 +454,7 @@ SHMEMD_FN size_t shmemd_ulong_test_some_vector(const shmemd_ctx_t *ctx, const un
 					       size_t nelems, size_t *indices, const int *mask,
 					       int cmp, const unsigned long *values SHMEMD_SITE)
 {
-	return shmemdi_test_some(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_some(ctx, SHMEMDI_CALLER(TEST),
 				 shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				 indices);
 }

@@ -317,7 +317,7 @@ SHMEMD_FN int shmemd_ulonglong_wait_until_all(const shmemd_ctx_t *ctx,
 					      const int *mask, int cmp,
 					      unsigned long long value SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -327,7 +327,7 @@ SHMEMD_FN int shmemd_ulonglong_wait_until_all_for(const shmemd_ctx_t *ctx,
 						  const int *mask, int cmp,
 						  unsigned long long value, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
 				shmemdi_limit_for(ns));
 }
@@ -337,7 +337,7 @@ SHMEMD_FN int shmemd_ulonglong_wait_until_all_vector(const shmemd_ctx_t *ctx,
 						     const int *mask, int cmp,
 						     const unsigned long long *values SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -348,7 +348,7 @@ SHMEMD_FN int shmemd_ulonglong_wait_until_all_vector_for(const shmemd_ctx_t *ctx
 							 const unsigned long long *values,
 							 uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+	return shmemdi_wait_all(ctx, SHMEMDI_CALLER(WAIT),
 				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				shmemdi_limit_for(ns));
 }
@@ -357,7 +357,7 @@ SHMEMD_FN int shmemd_ulonglong_test_all(const shmemd_ctx_t *ctx, const unsigned 
 					size_t nelems, const int *mask, int cmp,
 					unsigned long long value SHMEMD_SITE)
 {
-	return shmemdi_test_all(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_all(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value));
 }
 
@@ -366,7 +366,7 @@ SHMEMD_FN int shmemd_ulonglong_test_all_vector(const shmemd_ctx_t *ctx,
 					       const int *mask, int cmp,
 					       const unsigned long long *values SHMEMD_SITE)
 {
-	return shmemdi_test_all(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_all(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values));
 }
 
@@ -376,7 +376,7 @@ SHMEMD_FN int shmemd_ulonglong_wait_until_any(const shmemd_ctx_t *ctx, size_t *i
 					      const int *mask, int cmp,
 					      unsigned long long value SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -386,7 +386,7 @@ SHMEMD_FN int shmemd_ulonglong_wait_until_any_for(const shmemd_ctx_t *ctx, size_
 						  const int *mask, int cmp,
 						  unsigned long long value, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
 				shmemdi_limit_for(ns));
 }
@@ -396,7 +396,7 @@ SHMEMD_FN int shmemd_ulonglong_wait_until_any_vector(const shmemd_ctx_t *ctx, si
 						     const int *mask, int cmp,
 						     const unsigned long long *values SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -407,7 +407,7 @@ SHMEMD_FN int shmemd_ulonglong_wait_until_any_vector_for(const shmemd_ctx_t *ctx
 							 const unsigned long long *values,
 							 uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+	return shmemdi_wait_any(ctx, SHMEMDI_CALLER(WAIT), index,
 				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				shmemdi_limit_for(ns));
 }
@@ -416,7 +416,7 @@ SHMEMD_FN size_t shmemd_ulonglong_test_any(const shmemd_ctx_t *ctx, const unsign
 					   size_t nelems, const int *mask, int cmp,
 					   unsigned long long value SHMEMD_SITE)
 {
-	return shmemdi_test_any(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_any(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value));
 }
 
@@ -425,7 +425,7 @@ SHMEMD_FN size_t shmemd_ulonglong_test_any_vector(const shmemd_ctx_t *ctx,
 						  const int *mask, int cmp,
 						  const unsigned long long *values SHMEMD_SITE)
 {
-	return shmemdi_test_any(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_any(ctx, SHMEMDI_CALLER(TEST),
 				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values));
 }
 
@@ -435,7 +435,7 @@ SHMEMD_FN int shmemd_ulonglong_wait_until_some(const shmemd_ctx_t *ctx, size_t *
 					       size_t *indices, const int *mask, int cmp,
 					       unsigned long long value SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value), indices,
 				 shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -446,7 +446,7 @@ SHMEMD_FN int shmemd_ulonglong_wait_until_some_for(const shmemd_ctx_t *ctx, size
 						   unsigned long long value,
 						   uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value), indices,
 				 shmemdi_limit_for(ns));
 }
@@ -457,7 +457,7 @@ SHMEMD_FN int shmemd_ulonglong_wait_until_some_vector(const shmemd_ctx_t *ctx, s
 						      const int *mask, int cmp,
 						      const unsigned long long *values SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				 indices, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
@@ -469,7 +469,7 @@ SHMEMD_FN int shmemd_ulonglong_wait_until_some_vector_for(const shmemd_ctx_t *ct
 							  const unsigned long long *values,
 							  uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+	return shmemdi_wait_some(ctx, SHMEMDI_CALLER(WAIT), count,
 				 shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				 indices, shmemdi_limit_for(ns));
 }
@@ -479,7 +479,7 @@ SHMEMD_FN size_t shmemd_ulonglong_test_some(const shmemd_ctx_t *ctx,
 					    size_t *indices, const int *mask, int cmp,
 					    unsigned long long value SHMEMD_SITE)
 {
-	return shmemdi_test_some(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_some(ctx, SHMEMDI_CALLER(TEST),
 				 shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
 				 indices);
 }
@@ -489,7 +489,7 @@ SHMEMD_FN size_t shmemd_ulonglong_test_some_vector(const shmemd_ctx_t *ctx,
 						   size_t *indices, const int *mask, int cmp,
 						   const unsigned long long *values SHMEMD_SITE)
 {
-	return shmemdi_test_some(ctx, SHMEMDI_CALL(TEST),
+	return shmemdi_test_some(ctx, SHMEMDI_CALLER(TEST),
 				 shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
 				 indices);
 }

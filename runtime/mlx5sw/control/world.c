@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Start and end of the world. A scheduler starts a world for each of its runs, tens of thousands
  * per second: devices, tables and pages of the previous one are reused. */
-#include "mlx5sw/watch/fault.h"
+#include "mlx5sw/inject/fault.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Faults: the functions of watch/ that the engine calls. */
+/* Faults: the functions of inject/ that the engine calls. */
 #ifndef MLX5SW_FAULTS_H
 #define MLX5SW_FAULTS_H
 
 #include "mlx5sw/engine/engine.h"
 
-/* watch/fault.c. Each function finds a matching rule and counts the event. Without rules it tests
+/* inject/fault.c. Each function finds a matching rule and counts the event. Without rules it tests
  * one pointer. */
 bool mlx5swi_fault_packet(mlx5swi_port_t *port, mlx5swi_packet_t **p); /* true: it was taken */
 bool mlx5swi_fault_doorbell(mlx5swi_qp_t *qp);                         /* true: it is lost */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include "mlx5sw/watch/socket.h"
+#include "mlx5sw/inject/socket.h"
 
 static int usage(FILE *f)
 {

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "mlx5sw/watch/fault.h"
-#include "mlx5sw/watch/socket.h"
+#include "mlx5sw/inject/fault.h"
+#include "mlx5sw/inject/socket.h"
 
 typedef struct mlx5swi_step {
 	struct mlx5swi_step *next;

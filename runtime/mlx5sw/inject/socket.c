@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The control socket, in a thread of its own, so that a slow client does not delay the devices. */
-#include "mlx5sw/watch/socket.h"
+#include "mlx5sw/inject/socket.h"
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
-#include "mlx5sw/watch/fault.h"
+#include "mlx5sw/inject/fault.h"
 
 static struct {
 	pthread_t thread;

@@ -9,7 +9,7 @@
  * transport and the test of a status at each call, on an H100 a loop of p to a mapped PE took twice
  * as long, one of fetching atomics 1.3 times.
  *
- * Functions that post take from the caller all that they need of the context (shmemdi_route_t),
+ * Functions that post take from the caller all that they need of the context (shmemdi_target_t),
  * which the caller has in registers or in the constant bank. From the reservation to the doorbell,
  * except on the slow path, they load none of it from the copy in memory: the acquire of the posting
  * before has invalidated the L1, so that each load would wait for a trip to memory. With a context
@@ -22,31 +22,31 @@
  *
  * SHMEMD_NIC_INLINE has the functions that post inline, with the caller's context. SHMEMD_NO_NIC
  * has all of them inline, and no NIC path in them. */
-#ifndef SHMEMD_IMPL_FAR_H
-#define SHMEMD_IMPL_FAR_H
+#ifndef SHMEMD_IMPL_ANY_PEER_H
+#define SHMEMD_IMPL_ANY_PEER_H
 
 #include <shmem_dev/impl/get.h>
 #include <shmem_dev/impl/quiet.h>
-#include <shmem_dev/impl/route.h>
+#include <shmem_dev/impl/select.h>
 
-/* SHMEMDI_WAIT(f): a function that waits, to call. */
+/* SHMEMDI_BY_POINTER(f): a function that waits, to call. */
 #ifdef SHMEMD_NO_NIC
-#define SHMEMDI_WAIT(f) f
+#define SHMEMDI_BY_POINTER(f) f
 #else
-#define SHMEMDI_WAIT(f) SHMEMD_ARCH_INDIRECT(f)
+#define SHMEMDI_BY_POINTER(f) SHMEMD_ARCH_INDIRECT(f)
 #endif
 
 /* The context to hand to functions that post, and to functions that wait: the caller's where they
  * are inline, else the copy in memory. Check builds pass the caller's, which may be the mistake. */
 #if defined(SHMEMD_NO_NIC) || defined(SHMEMD_CHECK)
-#define SHMEMDI_FAR_CTX(ctx) (ctx)
+#define SHMEMDI_POST_CTX(ctx) (ctx)
 #define SHMEMDI_WAIT_CTX(ctx) (ctx)
 #elif defined(SHMEMD_NIC_INLINE)
-#define SHMEMDI_FAR_CTX(ctx) (ctx)
-#define SHMEMDI_WAIT_CTX(ctx) ((ctx)->self)
+#define SHMEMDI_POST_CTX(ctx) (ctx)
+#define SHMEMDI_WAIT_CTX(ctx) ((ctx)->device_copy)
 #else
-#define SHMEMDI_FAR_CTX(ctx) ((ctx)->self)
-#define SHMEMDI_WAIT_CTX(ctx) ((ctx)->self)
+#define SHMEMDI_POST_CTX(ctx) ((ctx)->device_copy)
+#define SHMEMDI_WAIT_CTX(ctx) ((ctx)->device_copy)
 #endif
 
 /* put */
@@ -78,30 +78,30 @@ SHMEMD_FN void shmemdi_fence_stores(const shmemd_ctx_t *ctx, uint32_t flags, int
 
 /* Before a put by NIC whose signal is an addition: the PE may be a mapped one, which the NIC
  * reaches for the sake of the addition. */
-SHMEMD_FN void shmemdi_fence_before_add(const shmemd_ctx_t *ctx, shmemdi_route_t route, int pe,
+SHMEMD_FN void shmemdi_fence_before_add(const shmemd_ctx_t *ctx, shmemdi_target_t target, int pe,
 					shmemdi_signal_t sig)
 {
 	if (sig.op == SHMEMD_SIGNAL_ADD)
-		shmemdi_fence_stores(ctx, route.ep.c.flags, pe);
+		shmemdi_fence_stores(ctx, target.ep.c.flags, pe);
 }
 
-SHMEMD_FN_FAR_WAIT int shmemdi_flush(shmemdi_ref_t ref, shmemdi_call_t call)
+SHMEMD_FN_ANY_PEER_WAIT int shmemdi_flush(shmemdi_ref_t ref, shmemdi_call_t call)
 {
 	shmemdi_ep_t ep;
 
-	if (!SHMEMDI_HAS_NIC)
+	if (!SHMEMDI_WITH_NIC)
 		return SHMEMD_OK;
 	shmemdi_ep_load(ref, &ep);
 	return shmemdi_flush_channel(&ep, call, shmemdi_limit_default(ref.ctx, ref.pe));
 }
 
 /* Complete what channel k to pe carries. */
-SHMEMD_FN int shmemdi_by_nic_flush(const shmemd_ctx_t *self, shmemdi_call_t call, int pe,
+SHMEMD_FN int shmemdi_by_nic_flush(const shmemd_ctx_t *device_copy, shmemdi_call_t call, int pe,
 				   uint32_t k)
 {
-	shmemdi_ref_t ref = {self, pe, k};
+	shmemdi_ref_t ref = {device_copy, pe, k};
 
-	return SHMEMDI_WAIT(shmemdi_flush)(ref, call);
+	return SHMEMDI_BY_POINTER(shmemdi_flush)(ref, call);
 }
 
 /* Before stores to mapped memory of a PE that is also sent RDMA operations: complete what this
@@ -111,7 +111,7 @@ SHMEMD_FN int shmemdi_flush_before_store(const shmemd_ctx_t *ctx, shmemdi_call_t
 {
 	if (!(ctx->flags & SHMEMD_CTX_MIXED_TRANSPORT))
 		return SHMEMD_OK;
-	return shmemdi_by_nic_flush(ctx->self, call, pe, ctx->channel);
+	return shmemdi_by_nic_flush(ctx->device_copy, call, pe, ctx->channel);
 }
 
 /* What has become of a put or get. */
@@ -135,21 +135,23 @@ typedef struct shmemdi_copying_t {
  *
  * No group sync here: the group's barrier is no constant in a function out of line, and ptxas would
  * count all 16 barriers as used. */
-SHMEMD_FN_FAR shmemdi_copying_t shmemdi_put_select(const shmemd_ctx_t *ctx, shmemdi_route_t route,
-						   shmemdi_op_t op, shmemdi_signal_t sig)
+SHMEMD_FN_ANY_PEER shmemdi_copying_t shmemdi_put_select(const shmemd_ctx_t *ctx,
+							shmemdi_target_t target, shmemdi_op_t op,
+							shmemdi_signal_t sig)
 {
 	shmemdi_copying_t copying = {0, SHMEMDI_REFUSED, SHMEMD_OK};
-	uint32_t flags = route.ep.c.flags;
+	uint32_t flags = target.ep.c.flags;
 	char *base;
 
-	copying.status = shmemdi_reach_put_by(ctx, op, sig, flags, route.may_be_mapped, &base);
+	copying.status =
+		shmemdi_check_select_put_by(ctx, op, sig, flags, target.may_be_mapped, &base);
 	if (copying.status == SHMEMD_OK) {
 		shmemdi_keep_source(op);
 		copying.outcome = base ? SHMEMDI_MAPPED : SHMEMDI_BY_NIC;
 		copying.shift = base ? shmemdi_base_shift(ctx, base) : 0;
 		if (base && sig.op >= 0 && op.g.rank == 0 && flags & SHMEMD_CTX_MIXED_TRANSPORT)
-			copying.status =
-				shmemdi_by_nic_flush(ctx->self, op.call, op.pe, route.ep.c.k);
+			copying.status = shmemdi_by_nic_flush(ctx->device_copy, op.call, op.pe,
+							      target.ep.c.k);
 	}
 	shmemdi_latch(ctx, copying.status);
 	return copying;
@@ -158,19 +160,20 @@ SHMEMD_FN_FAR shmemdi_copying_t shmemdi_put_select(const shmemd_ctx_t *ctx, shme
 /* A put by a group. By NIC its first thread posts, and waits if the put blocks. Latches the status.
  * may_be_mapped is tested first: to a PE that only a NIC reaches there is nothing to select, and
  * each instruction before the reservation delays the posting. */
-SHMEMD_FN_FAR shmemdi_copying_t shmemdi_put_of_group(const shmemd_ctx_t *ctx, shmemdi_route_t route,
-						     shmemdi_op_t op, shmemdi_signal_t sig)
+SHMEMD_FN_ANY_PEER shmemdi_copying_t shmemdi_put_of_group(const shmemd_ctx_t *ctx,
+							  shmemdi_target_t target, shmemdi_op_t op,
+							  shmemdi_signal_t sig)
 {
 	shmemdi_put_t put = {op.sym, op.local, op.nbytes, sig, shmemdi_op_how(&op, 1)};
 	shmemdi_copying_t copying = {0, SHMEMDI_BY_NIC, SHMEMD_OK};
 
-	if (SHMEMDI_CHECKING || !SHMEMDI_HAS_NIC || route.may_be_mapped)
-		copying = shmemdi_put_select(ctx, route, op, sig);
-	if (!SHMEMDI_HAS_NIC || copying.outcome != SHMEMDI_BY_NIC)
+	if (SHMEMDI_CHECKING || !SHMEMDI_WITH_NIC || target.may_be_mapped)
+		copying = shmemdi_put_select(ctx, target, op, sig);
+	if (!SHMEMDI_WITH_NIC || copying.outcome != SHMEMDI_BY_NIC)
 		return copying;
 	if (op.g.rank == 0) {
-		shmemdi_fence_before_add(ctx, route, op.pe, sig);
-		copying.status = shmemdi_nic_put(&route.ep, op.call, &put);
+		shmemdi_fence_before_add(ctx, target, op.pe, sig);
+		copying.status = shmemdi_nic_put(&target.ep, op.call, &put);
 	}
 	if (op.g.rank < 32)
 		shmemdi_warp_rejoin(op.g);
@@ -180,15 +183,15 @@ SHMEMD_FN_FAR shmemdi_copying_t shmemdi_put_of_group(const shmemd_ctx_t *ctx, sh
 
 /* A simple put by NIC, by a thread alone that has reserved for it and loaded its keys. Latches what
  * it returns. */
-SHMEMD_FN_FAR int shmemdi_put_post(shmemdi_ep_t ep, shmemdi_call_t call, shmemdi_put_t put,
-				   shmemdi_reservation_t post, shmemdi_put_keys_t keys)
+SHMEMD_FN_ANY_PEER int shmemdi_put_post(shmemdi_ep_t ep, shmemdi_call_t call, shmemdi_put_t put,
+					shmemdi_reservation_t post, shmemdi_put_keys_t keys)
 {
 	shmemdi_ticket_t ticket;
 	int must_wait;
 	int status = shmemdi_nic_put_post(&ep, call, &put, &post, keys, &ticket, &must_wait);
 
 	if (must_wait)
-		status = SHMEMD_ARCH_INDIRECT(shmemdi_cq_wait_longer)(
+		status = SHMEMD_ARCH_INDIRECT(shmemdi_cq_wait)(
 			shmemdi_ref(&ep.c), call, ticket, shmemdi_limit_default(ep.c.ctx, ep.c.pe));
 	return shmemdi_latched(ep.c.ctx, status);
 }
@@ -201,7 +204,7 @@ SHMEMD_FN_FAR int shmemdi_put_post(shmemdi_ep_t ep, shmemdi_call_t call, shmemdi
  * lanes of a warp, as in `if (lane == 0) shmemd_putmem_nbi(...)`. It releases the lanes that wait
  * for this one to return, and the next __syncwarp has to collect them: 400 of the 2400 cycles of a
  * p (H200, nvcc 13.0). */
-SHMEMD_FN int shmemdi_put_of_thread(shmemdi_route_t route, shmemdi_op_t op, shmemdi_signal_t sig)
+SHMEMD_FN int shmemdi_put_of_thread(shmemdi_target_t target, shmemdi_op_t op, shmemdi_signal_t sig)
 {
 	shmemdi_put_t put = {op.sym, op.local, op.nbytes, sig,
 			     shmemdi_op_how(&op, shmemd_arch_is_alone())};
@@ -210,28 +213,28 @@ SHMEMD_FN int shmemdi_put_of_thread(shmemdi_route_t route, shmemdi_op_t op, shme
 	if (shmemdi_put_wqebbs(&put) == 0)
 		return SHMEMD_OK;
 	if (!put.how.is_alone)
-		return shmemdi_latched(route.ep.c.ctx,
+		return shmemdi_latched(target.ep.c.ctx,
 				       SHMEMD_ARCH_INDIRECT(shmemdi_nic_put_lanes)(
-					       shmemdi_ref(&route.ep.c), op.call, put));
-	if (SHMEMD_ARCH_UNLIKELY(!shmemdi_nic_put_reserve(&route.ep, &put, &post)))
-		return shmemdi_latched(route.ep.c.ctx,
-				       shmemdi_nic_put_rest(&route.ep, op.call, &put, &post));
-	return shmemdi_put_post(route.ep, op.call, put, post, shmemdi_put_keys(&route.ep, &put));
+					       shmemdi_ref(&target.ep.c), op.call, put));
+	if (SHMEMD_ARCH_UNLIKELY(!shmemdi_nic_put_reserve(&target.ep, &put, &post)))
+		return shmemdi_latched(target.ep.c.ctx,
+				       shmemdi_nic_put_rest(&target.ep, op.call, &put, &post));
+	return shmemdi_put_post(target.ep, op.call, put, post, shmemdi_put_keys(&target.ep, &put));
 }
 
 /* A put to any PE. If outcome is MAPPED, the caller copies (shmemdi_put_select). */
-SHMEMD_FN shmemdi_copying_t shmemdi_put_by(const shmemd_ctx_t *ctx, shmemdi_route_t route,
+SHMEMD_FN shmemdi_copying_t shmemdi_put_by(const shmemd_ctx_t *ctx, shmemdi_target_t target,
 					   shmemdi_op_t op, shmemdi_signal_t sig)
 {
 	shmemdi_copying_t copying = {0, SHMEMDI_BY_NIC, SHMEMD_OK};
 
 	if (op.g.bar != SHMEMDI_BAR_NONE)
-		return shmemdi_put_of_group(SHMEMDI_FAR_CTX(ctx), route, op, sig);
-	if (SHMEMDI_CHECKING || !SHMEMDI_HAS_NIC || route.may_be_mapped)
-		copying = shmemdi_put_select(SHMEMDI_FAR_CTX(ctx), route, op, sig);
-	if (SHMEMDI_HAS_NIC && copying.outcome == SHMEMDI_BY_NIC) {
-		shmemdi_fence_before_add(ctx, route, op.pe, sig);
-		copying.status = shmemdi_put_of_thread(route, op, sig);
+		return shmemdi_put_of_group(SHMEMDI_POST_CTX(ctx), target, op, sig);
+	if (SHMEMDI_CHECKING || !SHMEMDI_WITH_NIC || target.may_be_mapped)
+		copying = shmemdi_put_select(SHMEMDI_POST_CTX(ctx), target, op, sig);
+	if (SHMEMDI_WITH_NIC && copying.outcome == SHMEMDI_BY_NIC) {
+		shmemdi_fence_before_add(ctx, target, op.pe, sig);
+		copying.status = shmemdi_put_of_thread(target, op, sig);
 	}
 	return copying;
 }
@@ -239,13 +242,13 @@ SHMEMD_FN shmemdi_copying_t shmemdi_put_by(const shmemd_ctx_t *ctx, shmemdi_rout
 SHMEMD_FN shmemdi_copying_t shmemdi_put_any(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 					    shmemdi_signal_t sig)
 {
-	return shmemdi_put_by(ctx, shmemdi_route(ctx, op.pe), op, sig);
+	return shmemdi_put_by(ctx, shmemdi_target(ctx, op.pe), op, sig);
 }
 
 /* The same by NIC, for callers that have selected it. */
 SHMEMD_FN int shmemdi_by_nic_put(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
-	return shmemdi_put_by(ctx, shmemdi_route_nic(ctx, op.pe, ctx->channel), op,
+	return shmemdi_put_by(ctx, shmemdi_target_nic(ctx, op.pe, ctx->channel), op,
 			      shmemdi_no_signal())
 		.status;
 }
@@ -257,7 +260,7 @@ SHMEMD_FN int shmemdi_get_by_nic(shmemdi_ref_t ref, shmemdi_op_t op)
 {
 	int status = SHMEMD_OK;
 
-	if (!SHMEMDI_HAS_NIC)
+	if (!SHMEMDI_WITH_NIC)
 		return SHMEMD_ERR_UNREACHABLE;
 	if (op.g.rank >= 32 || op.nbytes == 0)
 		return SHMEMD_OK;
@@ -271,13 +274,13 @@ SHMEMD_FN int shmemdi_get_by_nic(shmemdi_ref_t ref, shmemdi_op_t op)
 /* Check a get and select its transport. From a PE behind a NIC, post it, and wait if it blocks or
  * its destination is not registered. From a mapped PE (outcome MAPPED) load nothing: the caller
  * copies the data. Latches nothing. */
-SHMEMD_FN_FAR_WAIT shmemdi_copying_t shmemdi_get_any(const shmemd_ctx_t *ctx, shmemdi_ref_t ref,
-						     shmemdi_op_t op)
+SHMEMD_FN_ANY_PEER_WAIT shmemdi_copying_t shmemdi_get_any(const shmemd_ctx_t *ctx,
+							  shmemdi_ref_t ref, shmemdi_op_t op)
 {
 	shmemdi_copying_t copying = {0, SHMEMDI_REFUSED, SHMEMD_OK};
 	char *base;
 
-	copying.status = shmemdi_reach(ctx, op, &base);
+	copying.status = shmemdi_check_select(ctx, op, &base);
 	if (copying.status != SHMEMD_OK)
 		return copying;
 	copying.outcome = base ? SHMEMDI_MAPPED : SHMEMDI_BY_NIC;
@@ -291,8 +294,8 @@ SHMEMD_FN_FAR_WAIT shmemdi_copying_t shmemdi_get_any(const shmemd_ctx_t *ctx, sh
 /* The same for callers that have checked the get and found the PE behind a NIC. */
 SHMEMD_FN int shmemdi_by_nic_get(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
-	return SHMEMDI_WAIT(shmemdi_get_any)(SHMEMDI_WAIT_CTX(ctx), shmemdi_route_ref(ctx, op.pe),
-					     op)
+	return SHMEMDI_BY_POINTER(shmemdi_get_any)(SHMEMDI_WAIT_CTX(ctx),
+						   shmemdi_target_ref(ctx, op.pe), op)
 		.status;
 }
 
@@ -312,18 +315,18 @@ SHMEMD_FN void shmemdi_word_at(char *to, shmemdi_op_t op, int kind, uint64_t val
 /* By NIC, by a thread that has reserved for the word and loaded its keys. Each latches what it
  * returns. Three functions: with kind and width as constants the WQE of a store or of an addition
  * takes less than half the instructions. */
-SHMEMD_FN_FAR int shmemdi_store_post(shmemdi_ep_t ep, shmemdi_call_t call, shmemdi_word_t word,
-				     shmemdi_how_t how, shmemdi_reservation_t post,
-				     shmemdi_put_keys_t keys)
+SHMEMD_FN_ANY_PEER int shmemdi_store_post(shmemdi_ep_t ep, shmemdi_call_t call, shmemdi_word_t word,
+					  shmemdi_how_t how, shmemdi_reservation_t post,
+					  shmemdi_put_keys_t keys)
 {
 	post.wqebbs = 1;
 	return shmemdi_latched(ep.c.ctx,
 			       shmemdi_nic_word_post(&ep, call, word, 0, how, &post, keys));
 }
 
-SHMEMD_FN_FAR int shmemdi_add8_post(shmemdi_ep_t ep, shmemdi_call_t call, shmemdi_word_t word,
-				    shmemdi_how_t how, shmemdi_reservation_t post,
-				    shmemdi_put_keys_t keys)
+SHMEMD_FN_ANY_PEER int shmemdi_add8_post(shmemdi_ep_t ep, shmemdi_call_t call, shmemdi_word_t word,
+					 shmemdi_how_t how, shmemdi_reservation_t post,
+					 shmemdi_put_keys_t keys)
 {
 	word.kind = SHMEMDI_AMO_ADD;
 	word.width = 8;
@@ -332,16 +335,17 @@ SHMEMD_FN_FAR int shmemdi_add8_post(shmemdi_ep_t ep, shmemdi_call_t call, shmemd
 			       shmemdi_nic_word_post(&ep, call, word, 1, how, &post, keys));
 }
 
-SHMEMD_FN_FAR int shmemdi_update_post(shmemdi_ep_t ep, shmemdi_call_t call, shmemdi_word_t word,
-				      shmemdi_how_t how, shmemdi_reservation_t post,
-				      shmemdi_put_keys_t keys)
+SHMEMD_FN_ANY_PEER int shmemdi_update_post(shmemdi_ep_t ep, shmemdi_call_t call,
+					   shmemdi_word_t word, shmemdi_how_t how,
+					   shmemdi_reservation_t post, shmemdi_put_keys_t keys)
 {
 	return shmemdi_latched(ep.c.ctx,
 			       shmemdi_nic_word_post(&ep, call, word, 1, how, &post, keys));
 }
 
 /* By NIC. The loads of a thread alone are inline, as those of shmemdi_put_of_thread. */
-SHMEMD_FN int shmemdi_word_by_nic(shmemdi_route_t route, shmemdi_op_t op, int kind, uint64_t value)
+SHMEMD_FN int shmemdi_word_by_nic(shmemdi_target_t target, shmemdi_op_t op, int kind,
+				  uint64_t value)
 {
 	shmemdi_word_t word = {op.sym, value, (uint32_t)op.nbytes, kind};
 	shmemdi_how_t how = shmemdi_op_how(&op, shmemd_arch_is_alone());
@@ -349,27 +353,28 @@ SHMEMD_FN int shmemdi_word_by_nic(shmemdi_route_t route, shmemdi_op_t op, int ki
 	shmemdi_put_keys_t keys;
 
 	if (!how.is_alone)
-		return shmemdi_latched(route.ep.c.ctx,
+		return shmemdi_latched(target.ep.c.ctx,
 				       SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_lanes)(
-					       shmemdi_ref(&route.ep.c), op.call, word, how));
-	shmemdi_sq_reserve(&route.ep.c, &post, shmemdi_word_wqebbs(word), 1);
-	keys = shmemdi_word_keys(&route.ep, word);
+					       shmemdi_ref(&target.ep.c), op.call, word, how));
+	shmemdi_sq_reserve(&target.ep.c, &post, shmemdi_word_wqebbs(word), 1);
+	keys = shmemdi_word_keys(&target.ep, word);
 	if (kind == SHMEMDI_AMO_STORE)
-		return shmemdi_store_post(route.ep, op.call, word, how, post, keys);
+		return shmemdi_store_post(target.ep, op.call, word, how, post, keys);
 	if (kind == SHMEMDI_AMO_ADD && op.nbytes == 8)
-		return shmemdi_add8_post(route.ep, op.call, word, how, post, keys);
-	return shmemdi_update_post(route.ep, op.call, word, how, post, keys);
+		return shmemdi_add8_post(target.ep, op.call, word, how, post, keys);
+	return shmemdi_update_post(target.ep, op.call, word, how, post, keys);
 }
 
 #define SHMEMDI_USE_NIC (-1) /* beside enum shmemd_status */
 
 /* Check the access to a word, and select its transport. To a mapped PE, store or update the word.
  * Latches the status, and returns it, or SHMEMDI_USE_NIC. */
-SHMEMD_FN_FAR int shmemdi_word_mapped(const shmemd_ctx_t *ctx, uint32_t flags, int may_be_mapped,
-				      shmemdi_op_t op, int kind, uint64_t value)
+SHMEMD_FN_ANY_PEER int shmemdi_word_mapped(const shmemd_ctx_t *ctx, uint32_t flags,
+					   int may_be_mapped, shmemdi_op_t op, int kind,
+					   uint64_t value)
 {
 	char *base;
-	int status = shmemdi_reach_word_by(ctx, op, may_be_mapped, &base);
+	int status = shmemdi_check_select_word_by(ctx, op, may_be_mapped, &base);
 
 	if (status == SHMEMD_OK && kind != SHMEMDI_AMO_STORE)
 		status = shmemdi_select_amo(ctx, flags, op.call, op.sym, op.pe, &base);
@@ -384,17 +389,17 @@ SHMEMD_FN_FAR int shmemdi_word_mapped(const shmemd_ctx_t *ctx, uint32_t flags, i
 
 /* A word of op.nbytes bytes at any PE: stored or updated, as kind (shmemdi_amo) says, except ADDF.
  * Latches what it returns: where the caller did, the path to a mapped PE tested the status, too. */
-SHMEMD_FN int shmemdi_word_any(const shmemd_ctx_t *ctx, shmemdi_route_t route, shmemdi_op_t op,
+SHMEMD_FN int shmemdi_word_any(const shmemd_ctx_t *ctx, shmemdi_target_t target, shmemdi_op_t op,
 			       int kind, uint64_t value)
 {
 	int status = SHMEMDI_USE_NIC;
 
-	if (SHMEMDI_CHECKING || !SHMEMDI_HAS_NIC || route.may_be_mapped)
-		status = shmemdi_word_mapped(SHMEMDI_FAR_CTX(ctx), ctx->flags, route.may_be_mapped,
-					     op, kind, value);
-	if (!SHMEMDI_HAS_NIC || status != SHMEMDI_USE_NIC)
+	if (SHMEMDI_CHECKING || !SHMEMDI_WITH_NIC || target.may_be_mapped)
+		status = shmemdi_word_mapped(SHMEMDI_POST_CTX(ctx), ctx->flags,
+					     target.may_be_mapped, op, kind, value);
+	if (!SHMEMDI_WITH_NIC || status != SHMEMDI_USE_NIC)
 		return status;
-	return shmemdi_word_by_nic(route, op, kind, value);
+	return shmemdi_word_by_nic(target, op, kind, value);
 }
 
 /* The old value of a word at any PE, which kind (shmemdi_amo) updates; LOAD only reads it. */
@@ -408,14 +413,14 @@ SHMEMD_FN uint64_t shmemdi_fetch_at(char *at, shmemdi_op_t op, int kind, uint64_
 	return shmemdi_p2p_atom8(at, kind, value, cond);
 }
 
-SHMEMD_FN_FAR_WAIT shmemdi_result_t shmemdi_fetch_any(const shmemd_ctx_t *ctx, shmemdi_ref_t ref,
-						      shmemdi_op_t op, int kind, uint64_t value,
-						      uint64_t cond)
+SHMEMD_FN_ANY_PEER_WAIT shmemdi_result_t shmemdi_fetch_any(const shmemd_ctx_t *ctx,
+							   shmemdi_ref_t ref, shmemdi_op_t op,
+							   int kind, uint64_t value, uint64_t cond)
 {
 	shmemdi_result_t r = {0, SHMEMD_OK};
 	char *base;
 
-	r.status = shmemdi_reach_word(ctx, op, &base);
+	r.status = shmemdi_check_select_word(ctx, op, &base);
 	if (r.status == SHMEMD_OK && kind != SHMEMDI_AMO_LOAD)
 		r.status = shmemdi_select_amo(ctx, ctx->flags, op.call, op.sym, op.pe, &base);
 	if (r.status != SHMEMD_OK)
@@ -425,7 +430,7 @@ SHMEMD_FN_FAR_WAIT shmemdi_result_t shmemdi_fetch_any(const shmemd_ctx_t *ctx, s
 	if (base)
 		r.value =
 			shmemdi_fetch_at(shmemdi_p2p_at(ctx, base, op.sym), op, kind, value, cond);
-	else if (SHMEMDI_HAS_NIC)
+	else if (SHMEMDI_WITH_NIC)
 		r = shmemdi_nic_fetch(ref, op.call, op.sym, (uint32_t)op.nbytes, kind, value, cond);
 	else
 		r.status = SHMEMD_ERR_UNREACHABLE;
@@ -436,7 +441,8 @@ SHMEMD_FN_FAR_WAIT shmemdi_result_t shmemdi_fetch_any(const shmemd_ctx_t *ctx, s
 
 SHMEMD_FN int shmemdi_by_nic_quiet(const shmemd_ctx_t *ctx, shmemdi_quiet_t q)
 {
-	return SHMEMDI_HAS_NIC ? SHMEMD_ARCH_INDIRECT(shmemdi_quiet_all)(ctx->self, q) : SHMEMD_OK;
+	return SHMEMDI_WITH_NIC ? SHMEMD_ARCH_INDIRECT(shmemdi_quiet_all)(ctx->device_copy, q)
+				: SHMEMD_OK;
 }
 
 #endif

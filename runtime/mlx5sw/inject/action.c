@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Actions and queries of control lines. */
 #include <string.h>
-#include "mlx5sw/watch/console.h"
+#include "mlx5sw/inject/console.h"
 #include "mlx5sw/engine/gpu.h"
 #include "mlx5sw/events/events.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Fault rules, and the packets that they hold. */
-#include "mlx5sw/watch/fault.h"
+#include "mlx5sw/inject/fault.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

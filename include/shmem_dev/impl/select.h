@@ -2,76 +2,76 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The transport of an operation: the arguments are checked, and the PE is mapped, or a NIC reaches
  * it, or neither. */
-#ifndef SHMEMD_IMPL_ROUTE_H
-#define SHMEMD_IMPL_ROUTE_H
+#ifndef SHMEMD_IMPL_SELECT_H
+#define SHMEMD_IMPL_SELECT_H
 
-#include <shmem_dev/impl/near.h>
+#include <shmem_dev/impl/op.h>
 #include <shmem_dev/impl/nic.h>
 
 #ifdef SHMEMD_NO_NIC
-#define SHMEMDI_HAS_NIC 0
+#define SHMEMDI_WITH_NIC 0
 #else
-#define SHMEMDI_HAS_NIC 1
+#define SHMEMDI_WITH_NIC 1
 #endif
 
 /* Can a NIC reach the members? All or none: the runtime connects all of them. */
-SHMEMD_FN int shmemdi_has_nic(const shmemd_ctx_t *ctx)
+SHMEMD_FN int shmemdi_nic_is_connected(const shmemd_ctx_t *ctx)
 {
-	return SHMEMDI_HAS_NIC && (ctx->flags & SHMEMD_CTX_NIC);
+	return SHMEMDI_WITH_NIC && (ctx->flags & SHMEMD_CTX_NIC);
 }
 
 /* What a function out of line needs of the context in order to post. The caller takes it from its
  * context, which is in registers or in the constant bank. The function would load it from the copy
  * in memory, which takes a trip each time, since the acquire of every posting invalidates the L1.
  */
-typedef struct shmemdi_route_t {
+typedef struct shmemdi_target_t {
 	shmemdi_ep_t ep;   /* the context's channel to the PE; no addresses without a NIC */
 	int may_be_mapped; /* 0: by NIC */
-} shmemdi_route_t;
+} shmemdi_target_t;
 
 /* In check builds the context may not be filled, and pe may be no member: the function refuses
  * them before it uses the channel. */
-SHMEMD_FN shmemdi_route_t shmemdi_route(const shmemd_ctx_t *ctx, int pe)
+SHMEMD_FN shmemdi_target_t shmemdi_target(const shmemd_ctx_t *ctx, int pe)
 {
-	shmemdi_route_t route = {{{0, 0, 0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, 0}, 0};
+	shmemdi_target_t target = {{{0, 0, 0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, 0}, 0};
 
 	if (SHMEMDI_CHECKING && (!ctx->error || (uint32_t)pe >= (uint32_t)ctx->n_pes))
-		return route;
-	route.ep = shmemdi_ep_k(ctx, pe, ctx->channel);
-	route.may_be_mapped = !SHMEMDI_HAS_NIC || shmemdi_may_be_mapped(ctx, pe);
-	return route;
+		return target;
+	target.ep = shmemdi_ep_k(ctx, pe, ctx->channel);
+	target.may_be_mapped = !SHMEMDI_WITH_NIC || shmemdi_may_be_mapped(ctx, pe);
+	return target;
 }
 
 /* By NIC, on channel k. */
-SHMEMD_FN shmemdi_route_t shmemdi_route_nic(const shmemd_ctx_t *ctx, int pe, uint32_t k)
+SHMEMD_FN shmemdi_target_t shmemdi_target_nic(const shmemd_ctx_t *ctx, int pe, uint32_t k)
 {
-	shmemdi_route_t route = {shmemdi_ep_k(ctx, pe, k), 0};
-	return route;
+	shmemdi_target_t target = {shmemdi_ep_k(ctx, pe, k), 0};
+	return target;
 }
 
 /* The same for a function that waits for a round trip, and may load what it needs first. */
-SHMEMD_FN shmemdi_ref_t shmemdi_route_ref(const shmemd_ctx_t *ctx, int pe)
+SHMEMD_FN shmemdi_ref_t shmemdi_target_ref(const shmemd_ctx_t *ctx, int pe)
 {
-	shmemdi_ref_t ref = {ctx->self, pe, ctx->channel};
+	shmemdi_ref_t ref = {ctx->device_copy, pe, ctx->channel};
 	return ref;
 }
 
 /* The context in memory, which is on channel 0, on the caller's channel. copy: room for it. */
-SHMEMD_FN const shmemd_ctx_t *shmemdi_on_channel(const shmemd_ctx_t *self, uint32_t k,
+SHMEMD_FN const shmemd_ctx_t *shmemdi_on_channel(const shmemd_ctx_t *device_copy, uint32_t k,
 						 shmemd_ctx_t *copy)
 {
-	if (!SHMEMDI_HAS_NIC)
-		return self;
-	*copy = *self;
+	if (!SHMEMDI_WITH_NIC)
+		return device_copy;
+	*copy = *device_copy;
 	copy->channel = k;
 	return copy;
 }
 
 /* An error of selecting a transport. Apart, since each call site would have the arguments. */
-SHMEMD_FN_COLD int shmemdi_no_way(const shmemd_ctx_t *self, shmemdi_call_t call, int status, int pe,
-				  const void *sym)
+SHMEMD_FN_COLD int shmemdi_no_way(const shmemd_ctx_t *device_copy, shmemdi_call_t call, int status,
+				  int pe, const void *sym)
 {
-	return shmemdi_record(self, call, status, pe, sym, 0, 0);
+	return shmemdi_record(device_copy, call, status, pe, sym, 0, 0);
 }
 
 /* Select the transport: *base gets the address at which this PE maps pe's heap, or NULL for the
@@ -80,17 +80,17 @@ SHMEMD_FN int shmemdi_select(const shmemd_ctx_t *ctx, shmemdi_call_t call, const
 			     int may_be_mapped, char **base)
 {
 	*base = 0;
-	if (SHMEMDI_HAS_NIC && !may_be_mapped)
+	if (SHMEMDI_WITH_NIC && !may_be_mapped)
 		return SHMEMD_OK;
 	*base = shmemdi_p2p_base_in_range(ctx, pe);
-	if (*base || shmemdi_has_nic(ctx))
+	if (*base || shmemdi_nic_is_connected(ctx))
 		return SHMEMD_OK;
-	return shmemdi_no_way(ctx->self, call, SHMEMD_ERR_UNREACHABLE, pe, sym);
+	return shmemdi_no_way(ctx->device_copy, call, SHMEMD_ERR_UNREACHABLE, pe, sym);
 }
 
 /* Check the arguments of an operation, and select its transport: *base as shmemdi_select. */
-SHMEMD_FN int shmemdi_reach_by(const shmemd_ctx_t *ctx, shmemdi_op_t op, int may_be_mapped,
-			       char **base)
+SHMEMD_FN int shmemdi_check_select_by(const shmemd_ctx_t *ctx, shmemdi_op_t op, int may_be_mapped,
+				      char **base)
 {
 	int status = shmemdi_check_op(ctx, op);
 
@@ -103,14 +103,14 @@ SHMEMD_FN int shmemdi_reach_by(const shmemd_ctx_t *ctx, shmemdi_op_t op, int may
 	return status ? status : shmemdi_select(ctx, op.call, op.sym, op.pe, may_be_mapped, base);
 }
 
-SHMEMD_FN int shmemdi_reach(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **base)
+SHMEMD_FN int shmemdi_check_select(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **base)
 {
-	return shmemdi_reach_by(ctx, op, shmemdi_may_be_mapped(ctx, op.pe), base);
+	return shmemdi_check_select_by(ctx, op, shmemdi_may_be_mapped(ctx, op.pe), base);
 }
 
 /* The same for a word. */
-SHMEMD_FN int shmemdi_reach_word_by(const shmemd_ctx_t *ctx, shmemdi_op_t op, int may_be_mapped,
-				    char **base)
+SHMEMD_FN int shmemdi_check_select_word_by(const shmemd_ctx_t *ctx, shmemdi_op_t op,
+					   int may_be_mapped, char **base)
 {
 	int status = shmemdi_check_when(ctx, op.call, op.when);
 
@@ -121,9 +121,9 @@ SHMEMD_FN int shmemdi_reach_word_by(const shmemd_ctx_t *ctx, shmemdi_op_t op, in
 	return status ? status : shmemdi_select(ctx, op.call, op.sym, op.pe, may_be_mapped, base);
 }
 
-SHMEMD_FN int shmemdi_reach_word(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **base)
+SHMEMD_FN int shmemdi_check_select_word(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **base)
 {
-	return shmemdi_reach_word_by(ctx, op, shmemdi_may_be_mapped(ctx, op.pe), base);
+	return shmemdi_check_select_word_by(ctx, op, shmemdi_may_be_mapped(ctx, op.pe), base);
 }
 
 /* A word that will be read-modify-written: in the whole team by SMs, or in the whole team by the
@@ -135,21 +135,21 @@ SHMEMD_FN int shmemdi_select_amo(const shmemd_ctx_t *ctx, uint32_t flags, shmemd
 	if (flags & SHMEMD_CTX_SM_ATOMICS)
 		return SHMEMD_OK;
 	*base = 0;
-	if (SHMEMDI_HAS_NIC && flags & SHMEMD_CTX_NIC)
+	if (SHMEMDI_WITH_NIC && flags & SHMEMD_CTX_NIC)
 		return SHMEMD_OK;
-	return shmemdi_no_way(ctx->self, call, SHMEMD_ERR_NO_ATOMICS, pe, sym);
+	return shmemdi_no_way(ctx->device_copy, call, SHMEMD_ERR_NO_ATOMICS, pe, sym);
 }
 
 /* A signal word that sig changes: checked, and its transport selected. base: as mapped. */
-SHMEMD_FN int shmemdi_reach_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig,
-				   char **base)
+SHMEMD_FN int shmemdi_check_select_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op,
+					  shmemdi_signal_t sig, char **base)
 {
 	int status = shmemdi_check_enum(ctx, op.call, sig.op, SHMEMD_SIGNAL_ADD);
 
 	op.sym = (char *)sig.word;
 	op.nbytes = 8;
 	if (status == SHMEMD_OK)
-		status = shmemdi_reach_word(ctx, op, base);
+		status = shmemdi_check_select_word(ctx, op, base);
 	if (status != SHMEMD_OK || sig.op != SHMEMD_SIGNAL_ADD)
 		return status;
 	return shmemdi_select_amo(ctx, ctx->flags, op.call, op.sym, op.pe, base);
@@ -158,10 +158,11 @@ SHMEMD_FN int shmemdi_reach_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op, shm
 /* Data, and a signal unless sig.op is -1: nothing is written if the signal could not follow. The
  * data take the signal's transport. Otherwise an RDMA atomic could overtake earlier stores, and a
  * store could overtake earlier RDMA writes. */
-SHMEMD_FN int shmemdi_reach_put_by(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig,
-				   uint32_t flags, int may_be_mapped, char **base)
+SHMEMD_FN int shmemdi_check_select_put_by(const shmemd_ctx_t *ctx, shmemdi_op_t op,
+					  shmemdi_signal_t sig, uint32_t flags, int may_be_mapped,
+					  char **base)
 {
-	int status = shmemdi_reach_by(ctx, op, may_be_mapped, base);
+	int status = shmemdi_check_select_by(ctx, op, may_be_mapped, base);
 
 	if (status == SHMEMD_OK && sig.op >= 0)
 		status = shmemdi_check_word(ctx, op.call, sig.word, 8);
@@ -170,14 +171,14 @@ SHMEMD_FN int shmemdi_reach_put_by(const shmemd_ctx_t *ctx, shmemdi_op_t op, shm
 	return shmemdi_select_amo(ctx, flags, op.call, sig.word, op.pe, base);
 }
 
-SHMEMD_FN int shmemdi_reach_put_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op,
-				       shmemdi_signal_t sig, char **base)
+SHMEMD_FN int shmemdi_check_select_put_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op,
+					      shmemdi_signal_t sig, char **base)
 {
 	int status = shmemdi_check_enum(ctx, op.call, sig.op, SHMEMD_SIGNAL_ADD);
 
 	return status ? status
-		      : shmemdi_reach_put_by(ctx, op, sig, ctx->flags,
-					     shmemdi_may_be_mapped(ctx, op.pe), base);
+		      : shmemdi_check_select_put_by(ctx, op, sig, ctx->flags,
+						    shmemdi_may_be_mapped(ctx, op.pe), base);
 }
 
 /* The distance to the heap of a mapped PE, seen at base. */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Operations as the public functions describe them, and the shortest way to carry them out: to a
- * peer whose heap is mapped at a multiple of a stride. impl/far.h has the other ways.
+ * peer whose heap is mapped at a multiple of a stride. impl/any_peer.h has the other ways.
  *
  * On an H200 a warp that has its SM to itself takes about 6 cycles for an instruction that depends
  * on the one before, and several times as many for a load of the context: the instructions before
  * the store, and those between fence and signal, together take a tenth of a round trip. PEs at the
  * stride and other mapped PEs share the code after the choice of the transport: only the distance
  * to the heap differs.
- * The address of the caller's context is handed only to inline functions; others get ctx->self,
- * also that which records an error, except in check builds. So the compiler knows that no store
- * changes the context, and loads its fields once. */
-#ifndef SHMEMD_IMPL_NEAR_H
-#define SHMEMD_IMPL_NEAR_H
+ * The address of the caller's context is handed only to inline functions; others get
+ * ctx->device_copy, also that which records an error, except in check builds. So the compiler knows
+ * that no store changes the context, and loads its fields once. */
+#ifndef SHMEMD_IMPL_OP_H
+#define SHMEMD_IMPL_OP_H
 
 #include <shmem_dev/impl/check.h>
 #include <shmem_dev/impl/p2p.h>

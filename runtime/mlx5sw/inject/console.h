@@ -4,7 +4,7 @@
 #ifndef MLX5SW_CONSOLE_H
 #define MLX5SW_CONSOLE_H
 
-#include "mlx5sw/watch/fault.h"
+#include "mlx5sw/inject/fault.h"
 
 typedef struct answer {
 	char *text; /* cut to nbytes, terminated */

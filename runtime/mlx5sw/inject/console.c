@@ -4,14 +4,14 @@
  *
  * A line accepts only keys that have a meaning for it: a fault with a mistyped key would never hit.
  */
-#include "mlx5sw/watch/console.h"
+#include "mlx5sw/inject/console.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "mlx5sw/core/core.h"
-#include "mlx5sw/watch/socket.h"
+#include "mlx5sw/inject/socket.h"
 
 void mlx5swi_print(answer_t *a, const char *fmt, ...)
 {
