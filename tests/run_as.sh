@@ -79,7 +79,7 @@ run_ib() {
 	case $how in
 	*-self) with_nics "$@" ;;
 	*-sim)
-		export SHMEMSIM_PES=4 PES_SEEDS="${PES_SEEDS:-5}"
+		export SHMEMSIM_PES=4 PES_SEEDS="${PES_SEEDS:-3}"
 		case $how in *-mixed*) export SHMEMSIM_NODES=2 ;; esac
 		with_nics "$@"
 		;;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "../common/sanitized.h"
 #include "fixture.h"
 #include "fixture_fault.h"
 #include "mlx5sw/inject/fault.h"
@@ -120,7 +121,7 @@ static uint16_t flush_anywhere(uint16_t pi)
 static void random_records_and_doorbells(void **unused)
 {
 	(void)unused;
-	for (uint64_t seed = 1; seed <= 2000; seed++) {
+	for (uint64_t seed = 1; seed <= (SANITIZED ? 800 : 2000); seed++) {
 		mlx5sw_config_t cfg = adapter_config();
 		uint16_t pi;
 

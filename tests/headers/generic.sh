@@ -30,27 +30,28 @@ refused() {
 }
 
 used=0
-strict='-O1 -Wall -Wextra -Wpedantic -Werror'
+strict='-fsyntax-only -Wall -Wextra -Wpedantic -Werror'
 for compiler in 'gcc -std=c11' 'clang -std=c11' 'g++ -xc++ -std=c++17' \
 	'clang++ -xc++ -std=c++17'; do
 	command -v "${compiler%% *}" >/dev/null || continue
 	used=$((used + 1))
 	for form in '' -DSHMEMD_CHECK; do
 		# shellcheck disable=SC2086 # words
-		$compiler $strict $form -I "$1/include" -c "$here/generic.c" -o "$work/generic.o"
+		$compiler $strict $form -I "$1/include" "$here/generic.c"
 	done
 	case $compiler in
 	*++*) words='deleted shmemd_put' ;;
 	*) words='pair' ;;
 	esac
 	# shellcheck disable=SC2086 # words
-	refused "$words" $compiler -DREFUSED -I "$1/include" -c "$here/generic.c" \
-		-o "$work/generic.o"
+	refused "$words" $compiler $strict -DREFUSED -I "$1/include" "$here/generic.c"
 done
 
 if command -v nvcc >/dev/null; then
 	used=$((used + 1))
-	cuda='nvcc -x cu -std=c++17 -arch=compute_90 -DWITH_HALF' # PTX says enough
+	# PTX says enough. Older versions of nvcc cannot leave out the optimisation.
+	cuda='nvcc -x cu -std=c++17 -arch=compute_90 -DWITH_HALF'
+	! nvcc --help | grep -q Ofast-compile || cuda="$cuda --Ofast-compile=max"
 	for form in '' -DSHMEMD_CHECK; do
 		# shellcheck disable=SC2086 # words
 		$cuda --Werror all-warnings -Xcompiler -Wall,-Wextra $form -I "$1/include" \

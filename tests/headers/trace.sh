@@ -17,17 +17,20 @@ for compiler in 'gcc -xc -std=c11' 'clang -xc -std=c11' 'g++ -xc++ -std=c++17' \
 	for define in SHMEMD_CHECK SHMEMD_NO_NIC; do
 		# shellcheck disable=SC2086 # the command's words
 		$compiler -Wall -Wextra -Wshadow -Wconversion -Werror "-D$define" -I "$1/include" \
-			-c "$here/trace.cu" -o "$work/trace.o"
+			-fsyntax-only "$here/trace.cu"
 	done
 done
 if command -v nvcc >/dev/null; then
 	used=$((used + 1))
-	# PTX says enough: ptxas takes ten times as long and has no warnings of the language.
+	# PTX says enough: ptxas takes ten times as long and has no warnings of the language. Older
+	# versions of nvcc cannot leave out the optimisation.
+	fast=
+	! nvcc --help | grep -q Ofast-compile || fast=--Ofast-compile=max
 	for options in '-arch=compute_80' '-arch=compute_90 -DSHMEMD_CHECK' \
 		'-arch=compute_90 -DSHMEMD_NIC_INLINE' '-arch=compute_90 -DSHMEMD_NO_NIC' \
 		'-arch=compute_90'; do
 		# shellcheck disable=SC2086 # the command's words
-		nvcc -std=c++17 $options -Werror all-warnings -ptx -I "$1/include" \
+		nvcc -std=c++17 $fast $options -Werror all-warnings -ptx -I "$1/include" \
 			"$here/trace.cu" -o "$work/trace.ptx"
 		grep -q trace_append "$work/trace.ptx"
 	done

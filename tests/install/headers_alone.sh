@@ -8,6 +8,7 @@
 # headers that users include; those in impl/ and typed/ are compiled by one compiler of a language.
 # nvcc takes a second for each unit, so it compiles those that users include and one of each kind of
 # typed/, for the device; for the host too, and in the check build, those that include the others.
+# Those of abi/ and shmem_host/ are C: it gets shmem_host.h alone.
 set -eu
 include=$1/include language=$2
 strict='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -fsyntax-only'
@@ -22,7 +23,8 @@ cxx)
 	;;
 cuda)
 	compilers=nvcc
-	skip='/(bulk_cpu|cpu|cpu_checks)\.h$|shmem_sim_cuda\.h$|/impl/|/typed/([^bfh]|bits[^8])'
+	skip='/(bulk_cpu|cpu|cpu_checks)\.h$|shmem_sim_cuda\.h$|/(impl|abi)/'
+	skip="$skip|/typed/([^bfh]|bits[^8])|^shmem_host/([^s]|st)"
 	;;
 *) exit 2 ;;
 esac
