@@ -52,7 +52,7 @@ static void say(shmemhi_nic_events_t *watch, int which, int level, const char *f
 
 static void say(shmemhi_nic_events_t *watch, int which, int level, const char *fmt, ...)
 {
-	const shmemhi_open_port_t *nic = shmemhi_nic_of(watch->ib, which == ASYNC_STANDBY);
+	const shmemhi_open_port_t *nic = shmemhi_open_port_of(watch->ib, which == ASYNC_STANDBY);
 	char text[SHMEMHI_ERR_NBYTES];
 	int used = snprintf(text, sizeof text, "NIC %s port %d: ", nic->name, nic->port);
 	va_list args;
@@ -118,7 +118,7 @@ static void on_async(shmemhi_nic_events_t *watch, int which, const struct ibv_as
 	size_t column = which == ASYNC_STANDBY;
 
 	if (is_of_port(event->event_type) &&
-	    event->element.port_num != shmemhi_nic_of(ib, column)->port)
+	    event->element.port_num != shmemhi_open_port_of(ib, column)->port)
 		return;
 	if (ib->failover)
 		shmemhi_failover_note(ib->failover, column,
@@ -182,7 +182,7 @@ static void give_up(shmemhi_nic_events_t *watch, int which, const char *why)
 
 static void drain_async(shmemhi_nic_events_t *watch, int which)
 {
-	const shmemhi_open_port_t *nic = shmemhi_nic_of(watch->ib, which == ASYNC_STANDBY);
+	const shmemhi_open_port_t *nic = shmemhi_open_port_of(watch->ib, which == ASYNC_STANDBY);
 	const shmemhi_ib_lib_t *lib = &watch->ib->lib;
 	struct ibv_async_event event;
 
@@ -287,7 +287,7 @@ static struct pollfd input(int fd)
 static int start(shmemhi_nic_events_t *watch)
 {
 	const struct ibv_context *standby =
-		watch->ib->failover ? shmemhi_nic_of(watch->ib, 1)->context : NULL;
+		watch->ib->failover ? shmemhi_open_port_of(watch->ib, 1)->context : NULL;
 	int error;
 
 	watch->fds[WAKE] = input(eventfd(0, EFD_CLOEXEC));
