@@ -56,7 +56,7 @@ static int make_tables(shmemd_ctx_t *ctx)
 	ctx->n_mapped = 1;
 	ctx->n_granules = 1;
 	ctx->keys = (const shmemd_key_t *)ring_alloc(
-		SHMEMD_KEYS(ctx->n_granules, N_WORLD) * sizeof(shmemd_key_t), 0, 0);
+		SHMEMD_N_KEYS(ctx->n_granules, N_WORLD) * sizeof(shmemd_key_t), 0, 0);
 	ctx->channel_nbytes = (uint32_t)SHMEMD_CHANNEL_NBYTES(depth);
 	ctx->channels =
 		(char *)ring_alloc((size_t)n_channels * N_WORLD * ctx->channel_nbytes, 0, 0);

@@ -82,15 +82,15 @@ static uint64_t expected(int lap, int me, int n)
 	return (uint64_t)lap * (uint64_t)(n * (n + 1) / 2) + (uint64_t)(before * (before + 1) / 2);
 }
 
-typedef struct row {
+typedef struct result {
 	char platform[48];
 	uint64_t last;
 	double us; /* microseconds of a lap, including the launch */
 	int from, checks, passed;
-} row_t;
+} result_t;
 
 /* One launch: LAPS laps, checked. */
-static int laps(shmemh_t *job, params_t *p, row_t *row)
+static int laps(shmemh_t *job, params_t *p, result_t *result)
 {
 	int me = shmemh_my_pe(job), n = shmemh_n_pes(job);
 	uint64_t heard[LAPS];
@@ -101,54 +101,54 @@ static int laps(shmemh_t *job, params_t *p, row_t *row)
 	start = run_time_us();
 	RUN_TRY(job, run_device(shmemd_launch(ring, 1, 1, 0, NULL, *p)));
 	RUN_TRY(job, run_device(shmemd_stream_sync(NULL)));
-	row->us = (run_time_us() - start) / LAPS;
+	result->us = (run_time_us() - start) / LAPS;
 	RUN_TRY(job, run_copy(&status, p->status, sizeof(status)));
 	RUN_TRY(job, status);
 	RUN_TRY(job, run_copy(heard, p->heard, sizeof(heard)));
 	for (lap = 0; lap < LAPS; lap++) {
-		row->checks++;
-		row->passed += heard[lap] == expected(lap, me, n);
+		result->checks++;
+		result->passed += heard[lap] == expected(lap, me, n);
 	}
-	row->last = heard[LAPS - 1];
+	result->last = heard[LAPS - 1];
 	return 0;
 }
 
 /* PE 0 prints the results of all PEs. Returns 0 if all checks of all PEs passed. */
-static int report(shmemh_t *job, const row_t *row)
+static int report(shmemh_t *job, const result_t *result)
 {
 	int n = shmemh_n_pes(job), failed = 0, i;
-	row_t *rows = (row_t *)calloc((size_t)n, sizeof(*rows));
+	result_t *results = (result_t *)calloc((size_t)n, sizeof(*results));
 
-	if (rows == NULL)
+	if (results == NULL)
 		return 1;
-	RUN_TRY(job, shmemh_allgather(job, row, rows, sizeof(*row)));
+	RUN_TRY(job, shmemh_allgather(job, result, results, sizeof(*result)));
 	if (shmemh_my_pe(job) == 0) {
 		printf("ring_signal: a token, %d laps over %d PEs, launched %d times\n", LAPS, n,
 		       LAUNCHES);
 		printf("  PE  heard from  last value  us/lap  checks   ran on\n");
 	}
 	for (i = 0; i < n; i++) {
-		failed |= rows[i].passed != rows[i].checks;
+		failed |= results[i].passed != results[i].checks;
 		if (shmemh_my_pe(job) == 0)
-			printf("%4d  %10d  %10llu  %6.1f  %2d of %2d  %s\n", i, rows[i].from,
-			       (unsigned long long)rows[i].last, rows[i].us, rows[i].passed,
-			       rows[i].checks, rows[i].platform);
+			printf("%4d  %10d  %10llu  %6.1f  %2d of %2d  %s\n", i, results[i].from,
+			       (unsigned long long)results[i].last, results[i].us,
+			       results[i].passed, results[i].checks, results[i].platform);
 	}
 	if (shmemh_my_pe(job) == 0)
 		printf("ring_signal: %s\n", failed ? "WRONG VALUES" : "every value is right");
-	free(rows);
+	free(results);
 	return failed;
 }
 
 static int pe_main(shmemh_t *job, int argc, char **argv)
 {
 	int n = shmemh_n_pes(job), launch;
-	row_t row = {"", 0, 0, 0, 0, 0};
+	result_t result = {"", 0, 0, 0, 0, 0};
 	params_t p;
 
 	(void)argc, (void)argv;
-	run_platform(row.platform, sizeof(row.platform));
-	row.from = (shmemh_my_pe(job) + n - 1) % n;
+	run_platform(result.platform, sizeof(result.platform));
+	result.from = (shmemh_my_pe(job) + n - 1) % n;
 	RUN_TRY(job, shmemh_calloc(job, 1, sizeof(*p.token), (void **)&p.token));
 	RUN_TRY(job, shmemh_calloc(job, 1, sizeof(*p.signal), (void **)&p.signal));
 	RUN_TRY(job, shmemh_calloc(job, 1, sizeof(*p.outbox), (void **)&p.outbox));
@@ -157,10 +157,10 @@ static int pe_main(shmemh_t *job, int argc, char **argv)
 	RUN_TRY(job, shmemh_calloc(job, 1, sizeof(*p.status), (void **)&p.status));
 	RUN_TRY(job, shmemh_ctx_get(job, SHMEMH_TEAM_WORLD, &p.ctx));
 	for (launch = 0; launch < LAUNCHES; launch++) {
-		if (laps(job, &p, &row) != 0)
+		if (laps(job, &p, &result) != 0)
 			return 1;
 	}
-	if (report(job, &row) != 0)
+	if (report(job, &result) != 0)
 		return 1;
 	return run_print_channels(job);
 }

@@ -213,36 +213,36 @@ static int run_way(shmemh_t *job, params_t *p, way_t *way)
 	return 0;
 }
 
-typedef struct row {
+typedef struct result {
 	char platform[48], host_us[16];
 	double us;
 	int checks, passed;
-} row_t;
+} result_t;
 
 /* PE 0 prints the results of all PEs. Returns 0 if all checks of all PEs passed. */
-static int report(shmemh_t *job, const row_t *row)
+static int report(shmemh_t *job, const result_t *result)
 {
 	int n = shmemh_n_pes(job), failed = 0, i;
-	row_t *rows = (row_t *)calloc((size_t)n, sizeof(*rows));
+	result_t *results = (result_t *)calloc((size_t)n, sizeof(*results));
 
-	if (rows == NULL)
+	if (results == NULL)
 		return 1;
-	RUN_TRY(job, shmemh_allgather(job, row, rows, sizeof(*row)));
+	RUN_TRY(job, shmemh_allgather(job, result, results, sizeof(*result)));
 	if (shmemh_my_pe(job) == 0) {
 		printf("alltoall: rows of %zu bytes, each of %d PEs to each, %d epochs\n",
 		       ROW_NBYTES, n, EPOCHS);
 		printf("  PE  rows from  host us  fused us    elements right  ran on\n");
 	}
 	for (i = 0; i < n; i++) {
-		failed |= rows[i].passed != rows[i].checks;
+		failed |= results[i].passed != results[i].checks;
 		if (shmemh_my_pe(job) == 0)
 			printf("%4d     0 .. %d  %7s  %8.1f  %6d of %6d  %s\n", i, n - 1,
-			       rows[i].host_us, rows[i].us, rows[i].passed, rows[i].checks,
-			       rows[i].platform);
+			       results[i].host_us, results[i].us, results[i].passed,
+			       results[i].checks, results[i].platform);
 	}
 	if (shmemh_my_pe(job) == 0)
 		printf("alltoall: %s\n", failed ? "WRONG VALUES" : "every value is right");
-	free(rows);
+	free(results);
 	return failed;
 }
 
@@ -266,12 +266,12 @@ static int pe_main(shmemh_t *job, int argc, char **argv)
 {
 	size_t n = (size_t)shmemh_n_pes(job);
 	way_t host = {launch_host, 0, 0, 0}, fused = {launch_fused, 0, 0, 0};
-	row_t row;
+	result_t result;
 	params_t p;
 
 	(void)argc, (void)argv;
-	memset(&row, 0, sizeof(row));
-	run_platform(row.platform, sizeof(row.platform));
+	memset(&result, 0, sizeof(result));
+	run_platform(result.platform, sizeof(result.platform));
 	RUN_TRY(job, shmemh_calloc(job, n, ROW_NBYTES, (void **)&p.rows));
 	RUN_TRY(job, shmemh_calloc(job, 2 * n, ROW_NBYTES, (void **)&p.in));
 	RUN_TRY(job, shmemh_calloc(job, n, sizeof(*p.sig), (void **)&p.sig));
@@ -279,16 +279,16 @@ static int pe_main(shmemh_t *job, int argc, char **argv)
 	RUN_TRY(job, shmemh_calloc(job, n, ROW_NBYTES, (void **)&p.out));
 	RUN_TRY(job, shmemh_calloc(job, n, sizeof(*p.status), (void **)&p.status));
 	RUN_TRY(job, shmemh_ctx_get(job, SHMEMH_TEAM_WORLD, &p.ctx));
-	snprintf(row.host_us, sizeof(row.host_us), "-");
+	snprintf(result.host_us, sizeof(result.host_us), "-");
 	if (all_mapped(job, p.in)) {
 		RUN_TRY(job, run_way(job, &p, &host));
-		snprintf(row.host_us, sizeof(row.host_us), "%.1f", host.us);
+		snprintf(result.host_us, sizeof(result.host_us), "%.1f", host.us);
 	}
 	RUN_TRY(job, run_way(job, &p, &fused));
-	row.us = fused.us;
-	row.checks = host.checks + fused.checks;
-	row.passed = host.passed + fused.passed;
-	if (report(job, &row) != 0)
+	result.us = fused.us;
+	result.checks = host.checks + fused.checks;
+	result.passed = host.passed + fused.passed;
+	if (report(job, &result) != 0)
 		return 1;
 	return run_print_channels(job);
 }

@@ -231,7 +231,7 @@ static int check_status(shmemh_t *job, const params_t *p)
 }
 
 /* All steps, each checked. */
-static int run_steps(shmemh_t *job, params_t *p, row_t *row)
+static int run_steps(shmemh_t *job, params_t *p, result_t *result)
 {
 	uint32_t experts[MAX_TOKENS * TOP_K] = {0};
 	int n = shmemh_n_pes(job);
@@ -241,13 +241,14 @@ static int run_steps(shmemh_t *job, params_t *p, row_t *row)
 	for (step = 1; step <= STEPS; step++) {
 		p->n_tokens = route(shmemh_my_pe(job), step, n, experts);
 		RUN_TRY(job, run_copy(p->experts, experts, sizeof(experts)));
-		row->sent += (int)(p->n_tokens * TOP_K);
+		result->sent += (int)(p->n_tokens * TOP_K);
 		us = run_time_us();
 		if (dispatch_step(job, p, step) != 0)
 			return 1;
 		us = run_time_us() - us;
-		row->us = step == 1 || us < row->us ? us : row->us;
-		if (check_status(job, p) != 0 || check_step(job, p->out, p->ranges, step, row) != 0)
+		result->us = step == 1 || us < result->us ? us : result->us;
+		if (check_status(job, p) != 0 ||
+		    check_step(job, p->out, p->ranges, step, result) != 0)
 			return 1;
 	}
 	return 0;
@@ -256,13 +257,13 @@ static int run_steps(shmemh_t *job, params_t *p, row_t *row)
 static int pe_main(shmemh_t *job, int argc, char **argv)
 {
 	size_t n_blocks = (size_t)shmemh_n_pes(job) * EXPERTS;
-	row_t row;
+	result_t result;
 	params_t p;
 
 	(void)argc, (void)argv;
-	memset(&row, 0, sizeof(row));
+	memset(&result, 0, sizeof(result));
 	memset(&p, 0, sizeof(p));
-	run_platform(row.platform, sizeof(row.platform));
+	run_platform(result.platform, sizeof(result.platform));
 	p.n_channels = shmemh_channels(job) > 0 ? (uint32_t)shmemh_channels(job) : 1;
 	RUN_TRY(job, shmemh_calloc(job, 2 * MAX_TOKENS, ROW_NBYTES, (void **)&p.rows));
 	RUN_TRY(job,
@@ -274,12 +275,12 @@ static int pe_main(shmemh_t *job, int argc, char **argv)
 	RUN_TRY(job, shmemh_calloc(job, n_blocks, sizeof(*p.steps), (void **)&p.steps));
 	RUN_TRY(job, shmemh_calloc(job, n_blocks, sizeof(*p.status), (void **)&p.status));
 	RUN_TRY(job, shmemh_ctx_get(job, SHMEMH_TEAM_WORLD, &p.ctx));
-	if (run_steps(job, &p, &row) != 0 || count_requests(job, STEPS * EXPERTS, &row) != 0)
+	if (run_steps(job, &p, &result) != 0 || count_requests(job, STEPS * EXPERTS, &result) != 0)
 		return 1;
 	RUN_TRY(job, run_device(shmemd_launch(finish, p.n_channels, 32, 0, NULL, p)));
 	RUN_TRY(job, run_device(shmemd_stream_sync(NULL)));
 	RUN_TRY(job, shmemh_error_get(job, NULL));
-	if (report(job, &row) != 0)
+	if (report(job, &result) != 0)
 		return 1;
 	return run_print_channels(job);
 }

@@ -9,17 +9,17 @@
 #include "run.h"
 #include "workload.h"
 
-typedef struct row {
+typedef struct result {
 	char platform[48];
 	double us; /* microseconds of the fastest step */
 	uint64_t doorbells;
 	int sent, by_nic;
 	tally_t tally;
-} row_t;
+} result_t;
 
 /* Check the results of a step in this PE's memory. */
 static int check_step(shmemh_t *job, const uint32_t *out, const uint64_t *ranges, uint64_t step,
-		      row_t *row)
+		      result_t *result)
 {
 	int me = shmemh_my_pe(job), n = shmemh_n_pes(job);
 	size_t n_blocks = (size_t)n * EXPERTS, nbytes = n_blocks * MAX_TOKENS * ROW_NBYTES;
@@ -30,14 +30,14 @@ static int check_step(shmemh_t *job, const uint32_t *out, const uint64_t *ranges
 		return 1;
 	RUN_TRY(job, run_copy(host_out, out, nbytes));
 	RUN_TRY(job, run_copy(host_ranges, ranges, n_blocks * sizeof(*ranges)));
-	check(host_out, host_ranges, me, n, step, &row->tally);
+	check(host_out, host_ranges, me, n, step, &result->tally);
 	free(host_out);
 	free(host_ranges);
 	return 0;
 }
 
 /* Every row and every count sent by RDMA is one request; each PE was sent n_numbers counts. */
-static int count_requests(shmemh_t *job, uint64_t n_numbers, row_t *row)
+static int count_requests(shmemh_t *job, uint64_t n_numbers, result_t *result)
 {
 	shmemh_channel_counters_t c;
 	uint64_t requests;
@@ -49,24 +49,24 @@ static int count_requests(shmemh_t *job, uint64_t n_numbers, row_t *row)
 			c.size = sizeof(c);
 			RUN_TRY(job, shmemh_channel_counters(job, pe, k, &c));
 			requests += c.requests;
-			row->doorbells += c.doorbells;
+			result->doorbells += c.doorbells;
 		}
 		if (requests > 0)
-			row->by_nic += (int)(requests - n_numbers);
+			result->by_nic += (int)(requests - n_numbers);
 	}
 	return 0;
 }
 
 /* PE 0 prints the results of all PEs. Returns 0 if all checks of all PEs passed. */
-static int report(shmemh_t *job, const row_t *row)
+static int report(shmemh_t *job, const result_t *result)
 {
 	int n = shmemh_n_pes(job), failed = 0, i;
-	row_t *rows = (row_t *)calloc((size_t)n, sizeof(*rows));
-	const row_t *r;
+	result_t *results = (result_t *)calloc((size_t)n, sizeof(*results));
+	const result_t *r;
 
-	if (rows == NULL)
+	if (results == NULL)
 		return 1;
-	RUN_TRY(job, shmemh_allgather(job, row, rows, sizeof(*row)));
+	RUN_TRY(job, shmemh_allgather(job, result, results, sizeof(*result)));
 	if (shmemh_my_pe(job) == 0) {
 		printf("low_latency_send: rows of %zu bytes to %d of %d experts, %d PEs, "
 		       "%d steps\n",
@@ -77,7 +77,7 @@ static int report(shmemh_t *job, const row_t *row)
 	for (i = 0; i < n; i++) {
 		char each[16] = "-";
 
-		r = &rows[i];
+		r = &results[i];
 		failed |= r->tally.passed != r->tally.checks;
 		if (r->by_nic > 0)
 			snprintf(each, sizeof(each), "%.2f", (double)r->doorbells / r->by_nic);
@@ -88,7 +88,7 @@ static int report(shmemh_t *job, const row_t *row)
 	}
 	if (shmemh_my_pe(job) == 0)
 		printf("low_latency_send: %s\n", failed ? "WRONG VALUES" : "every value is right");
-	free(rows);
+	free(results);
 	return failed;
 }
 

@@ -70,7 +70,7 @@ SHMEMD_FN uint32_t gemm_warp_column(void)
 	return shmemd_thread_index() / 32 % 4 * 32;
 }
 
-/* Where chunk c of a row of GEMM_STEP elements lies: rotated, so that the eight rows which
+/* Where chunk c of a row of GEMM_STEP elements lies: an XOR swizzle, so that the eight rows which
  * ldmatrix reads at once lie in different banks. */
 SHMEMD_FN uint32_t gemm_place(uint32_t row, uint32_t c)
 {

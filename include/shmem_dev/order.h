@@ -148,7 +148,7 @@ SHMEMD_FN int shmemd_quiet_group(const shmemd_ctx_t *ctx, shmemd_group_t g SHMEM
 }
 
 /* As shmemd_quiet_warp, but only the warp's thread 0 may send a signal or flag that announces the
- * data: cheaper where all members are mapped, since one thread fences for all. It completes the
+ * data: cheaper in jobs without NICs, since one thread fences for all. It completes the
  * operations of all threads of the warp, whose own loads come after it, too. Another thread that
  * signals afterwards calls shmemd_fence first.
  *

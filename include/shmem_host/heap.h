@@ -6,8 +6,9 @@
  *
  * All calls but ptr and info are collective over the world team, in the same order on every PE.
  * They compare what the PEs ask for, so a mistake on one PE is an error on all of them. A call that
- * fails allocates nothing; memory that it added to the heap before it failed stays there for later
- * calls. After a PE died, free still works, locally. */
+ * fails allocates nothing. A growth of the heap that fails is undone on all PEs; if the heap has
+ * grown and a later step fails (the zeroing of calloc), it stays that large. After a PE died, free
+ * still works, locally. */
 #ifndef SHMEMH_HEAP_H
 #define SHMEMH_HEAP_H
 
@@ -18,15 +19,16 @@ extern "C" {
 #endif
 
 /* Allocate nbytes on every PE; contents are undefined. Alignment: 512 bytes for malloc and calloc;
- * for align the given power of two (raised to 512). Returns after all PEs have it mapped.
+ * for align the given power of two, but at least 512. Returns after all PEs have it mapped.
  *
  * nbytes   bytes, the same on every PE; 0, collective all the same, gives NULL and SHMEMH_OK.
  * ptr      receives this PE's address.
  * Returns  SHMEMH_OK; ERR_MISMATCH (sizes or alignments differ; text has both values and PEs);
- *          ERR_NO_MEMORY (heap exhausted: text has asked, free, reserved and SHMEMH_SYMMETRIC_MAX;
- *          or a PE or the hub has no memory); ERR_ARGUMENT (alignment not a power of two up to
- *          1 GiB, or ptr NULL); ERR_CUDA; ERR_SYSTEM; ERR_NIC (the NIC cannot register the
- *          memory); ERR_PEER; ERR_TIMEOUT; ERR_BOOTSTRAP.
+ *          ERR_NO_MEMORY (heap exhausted: text has the bytes asked for, free and reserved, and says
+ *          to raise SHMEMH_SYMMETRIC_MAX; or a PE or the hub has no memory);
+ *          ERR_ARGUMENT (alignment not a power of two up to 1 GiB, or ptr NULL); ERR_CUDA;
+ *          ERR_SYSTEM; ERR_NIC (the NIC cannot register the memory); ERR_PEER; ERR_TIMEOUT;
+ *          ERR_BOOTSTRAP.
  */
 SHMEMH_API int shmemh_malloc(shmemh_t *job, size_t nbytes, void **ptr);
 SHMEMH_API int shmemh_align(shmemh_t *job, size_t alignment, size_t nbytes, void **ptr);

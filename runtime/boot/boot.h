@@ -31,9 +31,10 @@ bool shmemhi_boot_pmix_built(void);
 int shmemhi_boot_pmix(const shmemhi_options_t *opt, const shmemhi_log_t *log, shmemh_boot_t *boot,
 		      shmemhi_err_t *err);
 
-/* Before close of a PE whose init failed: the other PEs' collectives end with this status and
- * "PE n: text". A bootstrap of the caller's own cannot carry it: its PEs see that one left. */
-void shmemhi_boot_explain(const shmemh_boot_t *boot, int status, const char *text);
+/* Before close of a PE whose init failed, which sends them: the other PEs' collectives end with
+ * this status and "PE n: text". A bootstrap of the caller's own cannot carry it: its PEs see that
+ * one left. */
+void shmemhi_boot_set_failure(const shmemh_boot_t *boot, int status, const char *text);
 
 /* Has torchrun, or a launcher like it, set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT? */
 bool shmemhi_boot_torch_present(void);

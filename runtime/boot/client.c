@@ -443,7 +443,7 @@ static void client_close(void *state)
 	free_client(c);
 }
 
-void shmemhi_boot_explain(const shmemh_boot_t *boot, int status, const char *text)
+void shmemhi_boot_set_failure(const shmemh_boot_t *boot, int status, const char *text)
 {
 	client_t *c = boot->state;
 

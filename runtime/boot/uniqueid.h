@@ -46,7 +46,7 @@ const char *shmemhi_addr_text(const shmemhi_addr_t *addr, char text[SHMEMHI_ADDR
 
 /* Listen on up to 4 addresses of this host: those of interface ifname, or without a name those of
  * all interfaces that are up, the address of the default route first, loopback only if there is no
- * other. Skip link-local addresses, which are not valid on another host.
+ * other. Skip link-local addresses of IPv6, which are not valid on another host.
  *
  * fds, addrs  [SHMEMHI_ID_MAX_ADDRS], receive the sockets (non-blocking) and their addresses,
  *             as many as returned.

@@ -19,7 +19,7 @@ void shmemhi_teams_free_copy(shmemh_t *job);
 int shmemhi_team_write_ctx(shmemh_t *job, shmemhi_team_t *team);
 
 /* Log, at level info, how this PE is set up: heap, GPU, how it reaches each peer, NICs. */
-void shmemhi_report(const shmemh_t *job);
+void shmemhi_log_setup(const shmemh_t *job);
 
 /* Phase: error latch and record. */
 int shmemhi_device_open(shmemh_t *job);

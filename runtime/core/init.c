@@ -246,13 +246,13 @@ int shmemh_init(const shmemh_attr_t *attr, shmemh_t **out)
 		/* If there is no memory for the entry, later misuse of this handle is not detected;
 		 * init still succeeds. */
 		shmemhi_enlist(job);
-		shmemhi_report(job);
+		shmemhi_log_setup(job);
 		*out = job;
 		return SHMEMH_OK;
 	}
 	shmemhi_done(job, status);
 	shmemhi_keep_thread_err(&job->err);
-	shmemhi_boot_explain(&job->boot, status, job->err.text);
+	shmemhi_boot_set_failure(&job->boot, status, job->err.text);
 	go_down(job);
 	pthread_mutex_destroy(&job->gone_lock);
 	free(job);

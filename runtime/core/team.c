@@ -245,7 +245,7 @@ static int take_sync(shmemh_t *job)
 
 /* The contexts in device memory stay where they are for the life of the job: a kernel that uses the
  * context of a destroyed team finds a zeroed one there. */
-static int alloc_selves(shmemh_t *job)
+static int alloc_device_copies(shmemh_t *job)
 {
 	int status = shmemhi_dev_alloc(job, sizeof *job->device_copies * SHMEMHI_MAX_TEAMS,
 				       (void **)&job->device_copies);
@@ -264,7 +264,7 @@ int shmemhi_teams_open(shmemh_t *job)
 	job->team_slots = ((uint64_t)1 << SHMEMHI_N_BUILTIN_TEAMS) - 1;
 	status = alloc_scratch(job);
 	if (status == SHMEMH_OK)
-		status = alloc_selves(job);
+		status = alloc_device_copies(job);
 	for (int t = 0; t < SHMEMHI_N_BUILTIN_TEAMS && status == SHMEMH_OK; t++)
 		status = make_local(job, &job->teams[t], t == SHMEMH_TEAM_NODE);
 	status = shmemhi_agree(job, status);

@@ -13,7 +13,7 @@
 struct shmemhi_keys {
 	uint64_t granule;       /* registration granule in bytes: one table entry covers it */
 	uint64_t region_nbytes; /* longest region; a multiple of the granule */
-	shmemd_key_t *table;    /* [SHMEMD_KEYS], memory of the device */
+	shmemd_key_t *table;    /* [SHMEMD_N_KEYS], memory of the device */
 	size_t n_columns;       /* ports of a PE that paths may use: 1, or with stand-bys 2 */
 	struct ibv_mr *
 		*regions; /* [n_regions][n_columns], by offset; NULL: a PE without stand-by */
@@ -84,7 +84,8 @@ static int write_bounce_key(shmemh_t *job, const shmemhi_ib_t *ib)
 	const shmemd_key_t key = {.key = {ib->bounce_keys[0], ib->bounce_keys[1]}};
 
 	return shmemhi_dev_write(
-		job, ib->keys->table + SHMEMD_LKEY(ib->n_granules, job->n_pes, ib->n_granules),
+		job,
+		ib->keys->table + SHMEMD_LKEY_INDEX(ib->n_granules, job->n_pes, ib->n_granules),
 		&key, sizeof key);
 }
 
@@ -104,9 +105,9 @@ static int open_table(shmemh_t *job, shmemhi_ib_t *ib)
 	n_granules = shmemhi_mem_reserved(job) / keys->granule;
 	ib->n_granules = (uint32_t)n_granules;
 	ib->log_granule = (uint64_t)__builtin_ctzll(keys->granule);
-	if (SHMEMD_KEYS(n_granules, job->n_pes) <= UINT32_MAX) /* kernels compute with 32 bits */
+	if (SHMEMD_N_KEYS(n_granules, job->n_pes) <= UINT32_MAX) /* kernels compute with 32 bits */
 		status = shmemhi_dev_alloc(
-			job, SHMEMD_KEYS(n_granules, job->n_pes) * sizeof *keys->table,
+			job, SHMEMD_N_KEYS(n_granules, job->n_pes) * sizeof *keys->table,
 			(void **)&keys->table);
 	if (status != SHMEMH_OK)
 		return shmemhi_fail(&job->err, status,
@@ -273,9 +274,10 @@ static int write_table(shmemh_t *job, const shmemhi_ib_t *ib, adding_t *a)
 
 		a->mine[i] = mr ? htobe32(mr->lkey) : 0;
 	}
-	status = write_row(job, keys, a, SHMEMD_LKEY(ib->n_granules, job->n_pes, granule), a->mine);
+	status = write_row(job, keys, a, SHMEMD_LKEY_INDEX(ib->n_granules, job->n_pes, granule),
+			   a->mine);
 	for (size_t pe = 0; status == SHMEMH_OK && pe < (size_t)job->n_pes; pe++)
-		status = write_row(job, keys, a, SHMEMD_RKEY(ib->n_granules, pe, granule),
+		status = write_row(job, keys, a, SHMEMD_RKEY_INDEX(ib->n_granules, pe, granule),
 				   a->theirs + pe * a->n_keys);
 	return status;
 }

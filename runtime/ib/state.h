@@ -153,7 +153,8 @@ const shmemhi_open_port_t *shmemhi_open_port_of(const shmemhi_ib_t *ib, size_t c
  * regions. */
 int shmemhi_keys_open(shmemh_t *job, shmemhi_ib_t *ib);
 void shmemhi_keys_close(shmemh_t *job, shmemhi_ib_t *ib);
-const shmemd_key_t *shmemhi_keys_table(const shmemhi_ib_t *ib); /* SHMEMD_LKEY, SHMEMD_RKEY */
+const shmemd_key_t *
+shmemhi_keys_table(const shmemhi_ib_t *ib); /* SHMEMD_LKEY_INDEX, SHMEMD_RKEY_INDEX */
 
 /* The region at the start of this PE's heap, of the port of a column; NULL: there is none yet. Also
  * for other threads. */

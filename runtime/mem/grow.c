@@ -104,9 +104,10 @@ static int is_reserved_here(const shmemh_t *job, int pe)
 	return pe == job->pe || (peer->mapped && !peer->in_process);
 }
 
-/* One range for the own heap and those of mapped PEs, in the order of their numbers and equally
- * far apart: kernels then compute where a peer's heap is (mapped_stride in shmemd_ctx_t). The
- * range is kept in this PE's own entry of mem->peers; the entries of other PEs have only a base. */
+/* One range for the own heap and those of the mapped PEs of other processes, in the order of their
+ * numbers and equally far apart: kernels then compute where a peer's heap is (mapped_stride in
+ * shmemd_ctx_t). The range is kept in this PE's own entry of mem->peers; the entries of other PEs
+ * have only a base. */
 static int reserve_all(shmemh_t *job)
 {
 	shmemhi_mem_t *mem = job->mem;
@@ -300,7 +301,8 @@ int shmemhi_grow(shmemh_t *job, uint64_t nbytes)
 	 * create. */
 	int status = shmemhi_agree(job, create_own(job, &g));
 
-	/* Before the agreement, after which PEs in this process may use what they allocate. */
+	/* Poison the new memory before the next agreement: after it other PEs of this process may
+	 * allocate from it. */
 	shmemhi_asan_forbid(job, g.offset, nbytes);
 	if (status == SHMEMH_OK)
 		status = shmemhi_agree(job, share(job, &g));

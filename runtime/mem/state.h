@@ -33,14 +33,15 @@ typedef struct shmemhi_identity {
 /* How this PE reaches another one's memory. */
 typedef struct shmemhi_peer {
 	int mapped;     /* its heap is, or will be, visible here */
-	int in_process; /* the PE runs in this process: its heap is used at its own address */
+	int in_process; /* mapped, and in this process: its heap is used at its own address */
 	int conn;       /* socket for descriptors; -1: none */
 	uint64_t given; /* last exchange in which this PE's message was sent, or could not be */
 	uint64_t taken; /* last exchange in which its message was received, or could not be */
 	int slice;      /* if mapped: number of its slice in the memfd of a growth, of
 			   shmemhi_mem_t.n_slices */
 	char *base;     /* its heap as seen here */
-	/* In this PE's own entry: of its heap and those of mapped PEs. Empty in all others. */
+	/* In this PE's own entry: of its heap and those of the mapped PEs of other processes. Empty
+	 * in all others. */
 	shmemhi_range_t range;
 } shmemhi_peer_t;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The bulk-copy engine (arch/bulk_cpu.h). A thread has a list of what it has posted; a copy is made
- * when the thread waits for it, ends, or posts more than the list holds. It is made in the name of
- * that thread, so that the scheduler, weak memory and sanitizers see its accesses. */
+ * when the thread waits for it, or posts more than the list holds, and a write that has read its
+ * source also when the thread ends. It is made in the name of that thread, so that the scheduler,
+ * weak memory and sanitizers see its accesses. */
 #include <shmem_dev/arch/bulk_cpu.h>
 #include <shmem_dev/impl/half.h>
 #include "sim/sim.h"
@@ -14,8 +15,8 @@ typedef struct copy {
 	const char *from;
 	uint32_t nbytes;
 	int what;            /* shmemsim_bulk */
-	const uint64_t *bar; /* of a load; NULL: a store, which has a batch */
-	uint64_t batch;
+	const uint64_t *bar; /* of a load; NULL: a store, which has a group */
+	uint64_t group;
 	char *bytes; /* of a store: what it has read, or NULL */
 } copy_t;
 
@@ -23,7 +24,7 @@ typedef struct copy {
 struct shmemsimi_bulk {
 	copy_t copies[N_COPIES];
 	uint32_t n;
-	uint64_t batch; /* batches committed */
+	uint64_t group; /* bulk groups committed */
 };
 
 static struct shmemsimi_bulk *own(void)
@@ -140,7 +141,7 @@ static void post(copy_t c)
 	check_multiples(c.to, c.from, c.nbytes);
 	if (b->n == N_COPIES)
 		perform(b, 0);
-	c.batch = b->batch;
+	c.group = b->group;
 	b->copies[b->n++] = c;
 }
 
@@ -198,7 +199,7 @@ void shmemsim_bulk_store(void *to, const void *from, uint32_t nbytes, int what)
 
 void shmemsim_bulk_commit(void)
 {
-	own()->batch++;
+	own()->group++;
 }
 
 void shmemsim_bulk_wait(uint32_t n, int is_read)
@@ -208,7 +209,7 @@ void shmemsim_bulk_wait(uint32_t n, int is_read)
 
 	while (i < b->n) {
 		copy_t *c = &b->copies[i];
-		if (c->bar || c->batch + n >= b->batch) {
+		if (c->bar || c->group + n >= b->group) {
 			i++;
 		} else if (is_read) {
 			read_source(c);

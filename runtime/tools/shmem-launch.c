@@ -277,7 +277,8 @@ static void next_stage(launch_t *l)
 	}
 }
 
-/* A signal requests the end of the job: the first one is passed on, the second one kills. */
+/* A signal requests the end of the job. While the job runs it is passed on; once the job is ending,
+ * after a signal or the failure of a PE, it kills. */
 static void pass_on(launch_t *l, int sig)
 {
 	if (l->stage != STAGE_RUN) {

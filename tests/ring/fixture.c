@@ -133,7 +133,7 @@ static int register_heap(rig_pe_t *p, uint32_t column, shmemd_key_t *lkeys, shme
 
 static int make_column(rig_pe_t *p, uint32_t column, shmemd_key_t *rkeys)
 {
-	const size_t bounces = SHMEMD_LKEY(plan.n_granules, plan.n_pes, plan.n_granules);
+	const size_t bounces = SHMEMD_LKEY_INDEX(plan.n_granules, plan.n_pes, plan.n_granules);
 	struct ibv_mr *mr =
 		ibv_reg_mr_iova2(p->pds[column], p->bounces, n_ends() * SHMEMD_BOUNCES_NBYTES,
 				 (uintptr_t)p->bounces, ALL_RIGHTS);
@@ -141,7 +141,7 @@ static int make_column(rig_pe_t *p, uint32_t column, shmemd_key_t *rkeys)
 	if (!mr)
 		return 1;
 	set_key(&p->keys[bounces], column, mr->lkey, 0);
-	return register_heap(p, column, &p->keys[SHMEMD_LKEY(plan.n_granules, plan.n_pes, 0)],
+	return register_heap(p, column, &p->keys[SHMEMD_LKEY_INDEX(plan.n_granules, plan.n_pes, 0)],
 			     rkeys);
 }
 
@@ -152,14 +152,14 @@ static int make_keys(int pe)
 	shmemd_key_t rkeys[RIG_GRANULES_MAX];
 
 	for (uint32_t i = 0; i <= plan.n_granules; i++)
-		p->keys[SHMEMD_LKEY(plan.n_granules, plan.n_pes, i)] = no_key;
+		p->keys[SHMEMD_LKEY_INDEX(plan.n_granules, plan.n_pes, i)] = no_key;
 	for (uint32_t i = 0; i < plan.n_granules; i++)
 		rkeys[i] = no_key;
 	for (uint32_t column = 0; column < 2; column++)
 		if (make_column(p, column, rkeys))
 			return 1;
 	for (int i = 0; i < plan.n_pes; i++)
-		memcpy(&rig_pes[i].keys[SHMEMD_RKEY(plan.n_granules, pe, 0)], rkeys,
+		memcpy(&rig_pes[i].keys[SHMEMD_RKEY_INDEX(plan.n_granules, pe, 0)], rkeys,
 		       plan.n_granules * sizeof(rkeys[0]));
 	return 0;
 }

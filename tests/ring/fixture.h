@@ -72,7 +72,7 @@ typedef struct rig_pe {
 	char *heap, *queues, *channels, *bounces;
 	size_t heap_nbytes, queues_nbytes; /* allocated bytes, which may exceed those in use */
 	size_t channels_nbytes, bounces_nbytes;
-	shmemd_key_t keys[SHMEMD_KEYS(RIG_GRANULES_MAX, RIG_PES_MAX)];
+	shmemd_key_t keys[SHMEMD_N_KEYS(RIG_GRANULES_MAX, RIG_PES_MAX)];
 	shmemd_peer_t peers[RIG_PES_MAX];
 	rig_end_t ends[RIG_CHANNELS_MAX * RIG_PES_MAX]; /* as channels: [k][world PE] */
 	uint64_t producers[RIG_CHANNELS_MAX * RIG_PES_MAX][RIG_QUEUES_MAX];

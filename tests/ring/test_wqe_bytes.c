@@ -344,7 +344,7 @@ static void words(void **unused)
 					 shmemdi_nic_amo_wqebbs(amo.opcode, width));
 		}
 	for (uint32_t width = 1; width <= 8; width *= 2) {
-		const shmemdi_word_t word = {NULL, 0, width, SHMEMDI_AMO_STORE};
+		const shmemdi_word_t word = {NULL, 0, width, SHMEMDI_WORD_STORE};
 
 		assert_int_equal(shmemdi_word_wqebbs(word), 1);
 	}

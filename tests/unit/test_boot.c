@@ -211,7 +211,7 @@ static void test_reported_failures(void **state)
 static void body_bad_option(pe_t *p)
 {
 	if (p->pe == 0)
-		shmemhi_boot_explain(&p->boot, SHMEMH_ERR_OPTION, "an option");
+		shmemhi_boot_set_failure(&p->boot, SHMEMH_ERR_OPTION, "an option");
 	else
 		gather(p, 0, 8, 0);
 	leave(p);

@@ -195,7 +195,7 @@ static int pe_reports(shmemh_t *job)
 	PE_CHECK(shmemhi_ib_open(job) == SHMEMH_OK);
 	job->log.level = SHMEMHI_INFO;
 	if (job->pe == 1)
-		shmemhi_report(job);
+		shmemhi_log_setup(job);
 	job->log.level = SHMEMHI_OFF;
 	shmemhi_ib_close(job);
 	return 0;

@@ -16,12 +16,12 @@
 /* This PE's key of granule i, and that of PE pe. */
 static const shmemd_key_t *local_key(const shmemh_t *job, uint64_t i)
 {
-	return shmemhi_keys_table(job->ib) + SHMEMD_LKEY(job->ib->n_granules, job->n_pes, i);
+	return shmemhi_keys_table(job->ib) + SHMEMD_LKEY_INDEX(job->ib->n_granules, job->n_pes, i);
 }
 
 static const shmemd_key_t *remote_key(const shmemh_t *job, int pe, uint64_t i)
 {
-	return shmemhi_keys_table(job->ib) + SHMEMD_RKEY(job->ib->n_granules, pe, i);
+	return shmemhi_keys_table(job->ib) + SHMEMD_RKEY_INDEX(job->ib->n_granules, pe, i);
 }
 
 /* Check one granule's entries for all PEs: of the region that begins at `start` and ends before

@@ -109,15 +109,15 @@ static int check_sizes(shmemh_t *job, const shmemd_ctx_t *ctx)
 static int check_keys(shmemh_t *job, const shmemd_ctx_t *ctx)
 {
 	uint32_t n = ctx->n_granules, rkeys[MAX_PES];
-	uint32_t own_rkey = ctx->keys[SHMEMD_RKEY(n, job->pe, 0)].key[0];
+	uint32_t own_rkey = ctx->keys[SHMEMD_RKEY_INDEX(n, job->pe, 0)].key[0];
 
-	PE_CHECK(ctx->keys[SHMEMD_LKEY(n, job->n_pes, 0)].key[0] != 0);
-	PE_CHECK(ctx->keys[SHMEMD_LKEY(n, job->n_pes, n)].key[0] == job->ib->bounce_keys[0]);
+	PE_CHECK(ctx->keys[SHMEMD_LKEY_INDEX(n, job->n_pes, 0)].key[0] != 0);
+	PE_CHECK(ctx->keys[SHMEMD_LKEY_INDEX(n, job->n_pes, n)].key[0] == job->ib->bounce_keys[0]);
 	PE_CHECK(job->ib->bounce_keys[0] != 0);
 	PE_CHECK(shmemhi_allgather(job, &own_rkey, rkeys, sizeof own_rkey) == SHMEMH_OK);
 	for (int pe = 0; pe < job->n_pes; pe++) {
 		PE_CHECK(shmemhi_ib_reaches(job, pe));
-		PE_CHECK(ctx->keys[SHMEMD_RKEY(n, pe, 0)].key[0] == rkeys[pe]);
+		PE_CHECK(ctx->keys[SHMEMD_RKEY_INDEX(n, pe, 0)].key[0] == rkeys[pe]);
 		PE_CHECK(pe == job->pe || rkeys[pe] != own_rkey);
 	}
 	return 0;

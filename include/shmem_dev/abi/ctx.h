@@ -73,7 +73,7 @@ typedef struct shmemd_error {
 	uint32_t status; /* shmemd_status; 0: none, the other fields are not valid */
 	uint32_t op;     /* shmemd_op */
 	int32_t pe;      /* team PE the operation addressed, or the dead one; -1: none */
-	uint32_t line;   /* call site's line; 0 in C, which names only the function */
+	uint32_t line;   /* call site's line; 0 in C, where `site` is the function called */
 	/* The three values depend on what failed:
 	 *   BAD_ARGUMENT     shmemd_mistake; the value refused; a limit, or 0
 	 *   BAD_PE           0; PE; n_pes
@@ -138,7 +138,7 @@ typedef struct shmemd_ctx {
 	const uint64_t *heap_committed;
 	/* Channels; all of it 0 without a NIC. */
 	char *channels;           /* [n_channels][n_world]; SHMEMD_CHANNEL_NBYTES each */
-	const shmemd_key_t *keys; /* SHMEMD_LKEY, SHMEMD_RKEY */
+	const shmemd_key_t *keys; /* SHMEMD_LKEY_INDEX, SHMEMD_RKEY_INDEX */
 	char *bounces;            /* [n_channels][n_world]; SHMEMD_BOUNCES_NBYTES each */
 	uint64_t *used; /* [n_channels][SHMEMD_USED_WORDS(n_world)]: bit per world PE: something was
 			   posted on that channel */

@@ -27,10 +27,11 @@
  * (impl/switch.h). In a job without a GPU that is a thread of the emulator, or the agent's. It
  * copies the WQEs that are not complete from the old queue to the new one, where they keep their
  * indexes in the channel, changes `path`, `queue` and `doorbell`, rings if there is anything to
- * ring for, stores `rung` if `ready` lacked RUNG, moves on the epoch of `ready`, and stores `done`.
+ * ring for, stores `rung` if `ready` lacked RUNG, advances the epoch of `ready`, and stores `done`.
  * So a poster that has the turn finds the line of the epoch that `ready` has, and moves what it
- * wrote for an older one. A helper (no poster has the turn) moves on the epoch of the reservation
- * word before all that, a poster in its turn after it. Meanwhile, a poster whose reservation has a
+ * wrote for an older one. If a helper carries out the switch (then no poster has the turn), it
+ * advances the epoch of the reservation word before all that; if the poster that has the turn does,
+ * it advances that epoch after the one of `ready`. Meanwhile, a poster whose reservation has a
  * newer epoch than its line waits, and loads the line again. CQEs are numbered from 0 on each path,
  * and a number is compared together with its epoch. A doorbell for a queue pair in ERR makes the
  * NIC write flush-error CQEs and leaves the WQEs in memory, so posters need not check for a fault.
@@ -145,9 +146,9 @@ SHMEMD_STATIC_ASSERT(sizeof(shmemd_key_t) == 16, "ABI: shmemd_key_t");
 
 /* Index in shmemd_ctx_t.keys of granule g of world PE pe, and of this PE's granule g (g ==
  * n_granules: of all bounce buffers). */
-#define SHMEMD_RKEY(n_granules, pe, g) ((size_t)(n_granules) * (size_t)(pe) + (g))
-#define SHMEMD_LKEY(n_granules, n_world, g) SHMEMD_RKEY(n_granules, n_world, g)
-#define SHMEMD_KEYS(n_granules, n_world) ((size_t)(n_granules) * ((size_t)(n_world) + 1) + 1)
+#define SHMEMD_RKEY_INDEX(n_granules, pe, g) ((size_t)(n_granules) * (size_t)(pe) + (g))
+#define SHMEMD_LKEY_INDEX(n_granules, n_world, g) SHMEMD_RKEY_INDEX(n_granules, n_world, g)
+#define SHMEMD_N_KEYS(n_granules, n_world) ((size_t)(n_granules) * ((size_t)(n_world) + 1) + 1)
 
 /* What threads share of a channel, in GPU memory (in host memory if the job has no CUDA context); a
  * mark for each WQEBB follows it.
@@ -161,7 +162,8 @@ typedef struct shmemd_channel {
 	uint64_t queue; /* tagged address of its memory, page-aligned; 0: no NIC reaches the PE */
 	uint64_t doorbell; /* tagged address of the register, or of the host's word */
 	uint64_t rung;
-	/* As `ready`: end of the last flush (READ, and DUMP if it has one), number of its CQE. A
+	/* As `ready`: end of the last flush (READ, and DUMP if it has one) and, in place of the
+	 * count of CQEs, the number of its CQE. A
 	 * poster that is no flush moves it on when it lags far behind (shmemdi_sq_note_flush). */
 	uint64_t flush;
 	uint64_t ticket;    /* of the next bounce buffer */

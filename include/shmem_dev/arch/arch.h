@@ -127,7 +127,7 @@
  *                                        table's entry, which compilers compute with four
  *   int      shmemd_arch_is_global(const void *p)   1: global memory, as strong accesses need;
  *                                        bulk data may also be in shared or local memory
- *   void    *shmemd_arch_own(const void *p)
+ *   void    *shmemd_arch_as_local(const void *p)
  *                                        p, which points to a variable of the calling thread. In a
  *                                        function that is not inlined the compiler then accesses
  *                                        local memory, not an address of any kind: one instruction

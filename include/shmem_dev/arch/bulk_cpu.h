@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The CPU twin of bulk_cuda.h: an engine in the emulator (runtime/sim/bulk.c). It carries out a
- * copy when the thread that posted it waits for it: a load in wait_load, and of a batch the reads
- * in wait_read and the writes in wait. Before that it does so only when the thread has posted 64
- * other copies, or, for writes, when the thread ends. So a wait that is missing shows as old data,
- * on every schedule. The emulator has no proxies; tests/headers/bulk_ptx.sh looks for the fences in
- * the PTX. */
+ * copy when the thread that posted it waits for it: a load in wait_load, and of a bulk group the
+ * reads in wait_read and the writes in wait. Before that it does so only when the thread has posted
+ * 64 other copies, and when the thread ends for writes that have read their source; other copies
+ * that are left then end the run. So a wait that is missing shows as old data, on every schedule.
+ * The emulator has no proxies; tests/headers/bulk_ptx.sh looks for the fences in the PTX. */
 #ifndef SHMEMD_ARCH_BULK_CPU_H
 #define SHMEMD_ARCH_BULK_CPU_H
 
@@ -32,7 +32,7 @@ SHMEMSIM_API void shmemsim_bulk_load(void *to, const void *from, uint32_t nbytes
 SHMEMSIM_API void shmemsim_bulk_wait_load(uint64_t *bar, uint32_t parity);
 SHMEMSIM_API void shmemsim_bulk_store(void *to, const void *from, uint32_t nbytes, int what);
 SHMEMSIM_API void shmemsim_bulk_commit(void);
-/* Of all batches but the last n: read the sources; not is_read: also write. */
+/* Of all bulk groups but the last n: read the sources; not is_read: also write. */
 SHMEMSIM_API void shmemsim_bulk_wait(uint32_t n, int is_read);
 
 #ifdef __cplusplus

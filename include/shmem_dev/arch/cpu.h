@@ -557,7 +557,7 @@ SHMEMD_FN int shmemd_arch_is_global(const void *p)
 	return 1;
 }
 
-SHMEMD_FN void *shmemd_arch_own(const void *p)
+SHMEMD_FN void *shmemd_arch_as_local(const void *p)
 {
 	return (void *)(uintptr_t)p;
 }

@@ -427,7 +427,7 @@ SHMEMD_FN int shmemd_arch_is_global(const void *p)
 	return __isGlobal(p) != 0;
 }
 
-SHMEMD_FN void *shmemd_arch_own(const void *p)
+SHMEMD_FN void *shmemd_arch_as_local(const void *p)
 {
 	size_t own; /* from asm: the compiler would drop two conversions that cancel */
 

@@ -116,9 +116,9 @@ SHMEMD_FN int shmemdi_flush_before_store(const shmemd_ctx_t *ctx, shmemdi_call_t
 
 /* What has become of a put or get. */
 enum shmemdi_outcome {
-	SHMEMDI_REFUSED, /* nothing is done; in check builds perhaps because threads are missing */
-	SHMEMDI_BY_NIC,  /* from a selection: to be posted; else posted, or the post has failed */
-	SHMEMDI_MAPPED   /* the group copies */
+	SHMEMDI_NOT_STARTED, /* a check failed, or there is no transport */
+	SHMEMDI_BY_NIC, /* from a selection: to be posted; else posted, or the post has failed */
+	SHMEMDI_MAPPED  /* the group copies */
 };
 
 typedef struct shmemdi_copying_t {
@@ -128,8 +128,8 @@ typedef struct shmemdi_copying_t {
 } shmemdi_copying_t;
 
 /* Check a put, with a signal unless sig.op is -1, and select its transport: BY_NIC, MAPPED or
- * REFUSED. To a mapped PE store nothing: the caller copies the data, and then stores or adds the
- * signal. Before a signal that is to be stored, if the team has mixed transport, the leader
+ * NOT_STARTED. To a mapped PE store nothing: the caller copies the data, and then stores or adds
+ * the signal. Before a signal that is to be stored, if the team has mixed transport, the leader
  * completes what was sent by RDMA on this channel; only the leader's status says whether that
  * failed, so the caller votes (shmemdi_is_flushed). Latches the status.
  *
@@ -139,7 +139,7 @@ SHMEMD_FN_ANY_PEER shmemdi_copying_t shmemdi_put_select(const shmemd_ctx_t *ctx,
 							shmemdi_target_t target, shmemdi_op_t op,
 							shmemdi_signal_t sig)
 {
-	shmemdi_copying_t copying = {0, SHMEMDI_REFUSED, SHMEMD_OK};
+	shmemdi_copying_t copying = {0, SHMEMDI_NOT_STARTED, SHMEMD_OK};
 	uint32_t flags = target.ep.c.flags;
 	char *base;
 
@@ -277,7 +277,7 @@ SHMEMD_FN int shmemdi_get_by_nic(shmemdi_ref_t ref, shmemdi_op_t op)
 SHMEMD_FN_ANY_PEER_WAIT shmemdi_copying_t shmemdi_get_any(const shmemd_ctx_t *ctx,
 							  shmemdi_ref_t ref, shmemdi_op_t op)
 {
-	shmemdi_copying_t copying = {0, SHMEMDI_REFUSED, SHMEMD_OK};
+	shmemdi_copying_t copying = {0, SHMEMDI_NOT_STARTED, SHMEMD_OK};
 	char *base;
 
 	copying.status = shmemdi_check_select(ctx, op, &base);
@@ -304,7 +304,7 @@ SHMEMD_FN int shmemdi_by_nic_get(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 /* Store or update a mapped word. */
 SHMEMD_FN void shmemdi_word_at(char *to, shmemdi_op_t op, int kind, uint64_t value)
 {
-	if (kind == SHMEMDI_AMO_STORE)
+	if (kind == SHMEMDI_WORD_STORE)
 		shmemdi_p2p_store(to, value, (uint32_t)op.nbytes);
 	else if (op.nbytes == 4)
 		shmemdi_p2p_red4(to, kind, (uint32_t)value);
@@ -358,7 +358,7 @@ SHMEMD_FN int shmemdi_word_by_nic(shmemdi_target_t target, shmemdi_op_t op, int 
 					       shmemdi_ref(&target.ep.c), op.call, word, how));
 	shmemdi_sq_reserve(&target.ep.c, &post, shmemdi_word_wqebbs(word), 1);
 	keys = shmemdi_word_keys(&target.ep, word);
-	if (kind == SHMEMDI_AMO_STORE)
+	if (kind == SHMEMDI_WORD_STORE)
 		return shmemdi_store_post(target.ep, op.call, word, how, post, keys);
 	if (kind == SHMEMDI_AMO_ADD && op.nbytes == 8)
 		return shmemdi_add8_post(target.ep, op.call, word, how, post, keys);
@@ -376,7 +376,7 @@ SHMEMD_FN_ANY_PEER int shmemdi_word_mapped(const shmemd_ctx_t *ctx, uint32_t fla
 	char *base;
 	int status = shmemdi_check_select_word_by(ctx, op, may_be_mapped, &base);
 
-	if (status == SHMEMD_OK && kind != SHMEMDI_AMO_STORE)
+	if (status == SHMEMD_OK && kind != SHMEMDI_WORD_STORE)
 		status = shmemdi_select_amo(ctx, flags, op.call, op.sym, op.pe, &base);
 	shmemdi_latch(ctx, status);
 	if (status != SHMEMD_OK)
@@ -387,8 +387,9 @@ SHMEMD_FN_ANY_PEER int shmemdi_word_mapped(const shmemd_ctx_t *ctx, uint32_t fla
 	return SHMEMD_OK;
 }
 
-/* A word of op.nbytes bytes at any PE: stored or updated, as kind (shmemdi_amo) says, except ADDF.
- * Latches what it returns: where the caller did, the path to a mapped PE tested the status, too. */
+/* A word of op.nbytes bytes at any PE: stored or updated, as kind (shmemdi_word_op) says, except
+ * ADDF. Latches what it returns: where the caller did, the path to a mapped PE tested the status,
+ * too. */
 SHMEMD_FN int shmemdi_word_any(const shmemd_ctx_t *ctx, shmemdi_target_t target, shmemdi_op_t op,
 			       int kind, uint64_t value)
 {
@@ -402,11 +403,11 @@ SHMEMD_FN int shmemdi_word_any(const shmemd_ctx_t *ctx, shmemdi_target_t target,
 	return shmemdi_word_by_nic(target, op, kind, value);
 }
 
-/* The old value of a word at any PE, which kind (shmemdi_amo) updates; LOAD only reads it. */
+/* The old value of a word at any PE, which kind (shmemdi_word_op) updates; LOAD only reads it. */
 SHMEMD_FN uint64_t shmemdi_fetch_at(char *at, shmemdi_op_t op, int kind, uint64_t value,
 				    uint64_t cond)
 {
-	if (kind == SHMEMDI_AMO_LOAD)
+	if (kind == SHMEMDI_WORD_LOAD)
 		return shmemdi_p2p_load(at, (uint32_t)op.nbytes);
 	if (op.nbytes == 4)
 		return shmemdi_p2p_atom4(at, kind, (uint32_t)value, (uint32_t)cond);
@@ -421,11 +422,11 @@ SHMEMD_FN_ANY_PEER_WAIT shmemdi_result_t shmemdi_fetch_any(const shmemd_ctx_t *c
 	char *base;
 
 	r.status = shmemdi_check_select_word(ctx, op, &base);
-	if (r.status == SHMEMD_OK && kind != SHMEMDI_AMO_LOAD)
+	if (r.status == SHMEMD_OK && kind != SHMEMDI_WORD_LOAD)
 		r.status = shmemdi_select_amo(ctx, ctx->flags, op.call, op.sym, op.pe, &base);
 	if (r.status != SHMEMD_OK)
 		return r;
-	if (kind == SHMEMDI_AMO_LOAD)
+	if (kind == SHMEMDI_WORD_LOAD)
 		shmemdi_sources_drop();
 	if (base)
 		r.value =

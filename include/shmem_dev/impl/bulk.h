@@ -161,7 +161,7 @@ SHMEMD_FN void shmemdi_tile_posted(shmemd_group_t g)
 }
 
 /* Does the engine take this tile to a PE whose heap is mapped at the constant stride? */
-SHMEMD_FN int shmemdi_is_near_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op)
+SHMEMD_FN int shmemdi_is_strided_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
 	return shmemdi_uses_stride(ctx, op) && shmemdi_bulk_takes_tile(op);
 }
@@ -187,11 +187,11 @@ SHMEMD_FN_COLD void shmemdi_put_tile_any(const shmemd_ctx_t *device_copy, uint32
 	shmemdi_tile_posted(op.g);
 }
 
-/* Other tiles as a call: where their code was beside that of near ones, ptxas saved registers for
- * its calls in front of each tile, and additions took a quarter longer (H100). */
+/* Other tiles as a call: where their code was beside that of strided ones, ptxas saved registers
+ * for its calls in front of each tile, and additions took a quarter longer (H100). */
 SHMEMD_FN void shmemdi_put_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
-	if (!shmemdi_is_near_tile(ctx, op)) {
+	if (!shmemdi_is_strided_tile(ctx, op)) {
 		if (shmemdi_check_ctx(ctx, op.call) == SHMEMD_OK)
 			shmemdi_put_tile_any(ctx->device_copy, ctx->channel, op);
 		return;
@@ -235,7 +235,7 @@ typedef struct shmemdi_words {
 	int element;
 } shmemdi_words_t;
 
-/* kind (shmemdi_amo) on the word of 4 bytes at this offset, which returns its old value. */
+/* kind (shmemdi_word_op) on the word of 4 bytes at this offset, which returns its old value. */
 SHMEMD_FN int shmemdi_words_fetch(const shmemdi_words_t *w, size_t at, int kind, uint32_t value,
 				  uint32_t cond, uint32_t *old)
 {
@@ -381,7 +381,7 @@ SHMEMD_FN_COLD void shmemdi_add_tile_any(const shmemd_ctx_t *device_copy, uint32
 SHMEMD_FN void shmemdi_add_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op, int element)
 {
 	op.nbytes *= shmemdi_element_nbytes(element);
-	if (!shmemdi_is_near_tile(ctx, op) || !(ctx->flags & SHMEMD_CTX_SM_ATOMICS)) {
+	if (!shmemdi_is_strided_tile(ctx, op) || !(ctx->flags & SHMEMD_CTX_SM_ATOMICS)) {
 		if (shmemdi_check_ctx(ctx, op.call) == SHMEMD_OK)
 			shmemdi_add_tile_any(ctx->device_copy, ctx->channel, op, element);
 		return;

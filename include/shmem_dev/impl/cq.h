@@ -21,8 +21,10 @@
 
 /* What a waiter waits for. */
 typedef struct shmemdi_ticket {
-	uint64_t word;  /* SHMEMD_READY_WORD: the WQEBBs before an index, and the number of the CQE
-			* that completes them; or TICKET_VOID */
+	/* Made by SHMEMD_READY_WORD: the index after the poster's last WQEBB, and, in place of the
+	 * count of CQEs, the number of the CQE that completes it: what `ready` counted before the
+	 * poster's turn, since CQEs are numbered from 0; or TICKET_VOID */
+	uint64_t word;
 	uint64_t queue; /* as in the line: where that CQE is */
 } shmemdi_ticket_t;
 #define SHMEMDI_TICKET_VOID 0x400u /* another poster published them, or the channel failed */
@@ -34,7 +36,7 @@ SHMEMD_FN_COLD int shmemdi_cq_consume(const shmemdi_chan_t *c, shmemdi_call_t ca
 {
 	uint64_t now;
 
-	c = (const shmemdi_chan_t *)shmemd_arch_own(c);
+	c = (const shmemdi_chan_t *)shmemd_arch_as_local(c);
 	if (done & SHMEMD_BUSY || !shmemd_arch_try_lock(&c->ch->done, done))
 		return 0;
 	now = shmemdi_cq_read(c, call, done);
@@ -145,7 +147,7 @@ SHMEMD_FN int shmemdi_cq_poll(const shmemdi_chan_t *c, shmemdi_call_t call, shme
 SHMEMD_FN_COLD int shmemdi_cq_ended(const shmemdi_chan_t *c, shmemdi_call_t call, int status,
 				    uint32_t end, int is_named)
 {
-	c = (const shmemdi_chan_t *)shmemd_arch_own(c);
+	c = (const shmemdi_chan_t *)shmemd_arch_as_local(c);
 	if (status == SHMEMD_ERR_TIMEOUT && !is_named && c->flags & SHMEMD_CTX_FT)
 		shmemdi_suspect(c);
 	if (status != SHMEMD_ERR_TIMEOUT || !is_named)

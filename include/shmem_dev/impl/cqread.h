@@ -72,7 +72,7 @@ SHMEMD_FN uint32_t shmemdi_cqes_due(uint64_t ready, uint32_t next, uint32_t dept
  * CQE, so CQEs can be far fewer than WQEBBs. */
 SHMEMD_FN_COLD uint64_t shmemdi_cq_read(const shmemdi_chan_t *c, shmemdi_call_t call, uint64_t done)
 {
-	c = (const shmemdi_chan_t *)shmemd_arch_own(c);
+	c = (const shmemdi_chan_t *)shmemd_arch_as_local(c);
 	shmemdi_line_t line = shmemdi_line(c->ch);
 	uint64_t index = SHMEMD_DONE_INDEX(done);
 	uint32_t next = SHMEMD_DONE_CQES(done), last = next, depth = shmemdi_depth(c);

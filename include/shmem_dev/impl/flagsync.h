@@ -33,7 +33,7 @@
 SHMEMD_FN int shmemdi_nic_flag(const shmemd_ctx_t *device_copy, shmemdi_call_t call, int pe,
 			       uint64_t *sym, uint64_t flag)
 {
-	shmemdi_word_t word = {sym, flag, 8, SHMEMDI_AMO_STORE};
+	shmemdi_word_t word = {sym, flag, 8, SHMEMDI_WORD_STORE};
 	shmemdi_how_t how = {SHMEMD_RING_DEFAULT, 0, 0, 0};
 	shmemdi_ref_t ref = {device_copy, pe, 0};
 
@@ -164,8 +164,9 @@ SHMEMD_FN uint32_t shmemdi_flag_before(uint64_t last, uint64_t next)
  * before which operations were lost. A quiet that timed out keeps them back: it may still succeed
  * when the call is repeated. k: the channel that a barrier completes.
  *
- * If all members are mapped, a thread that has no flag to send executes nothing but the fences:
- * each instruction costs 8 cycles of the SM when 32 warps of a block execute it. */
+ * If no NIC is in use, a thread that has no flag to send executes nothing but the group syncs, and
+ * in a barrier the fences: each instruction costs 8 cycles of the SM when 32 warps of a block
+ * execute it. */
 SHMEMD_FN int shmemdi_sync_steps(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 				 shmemdi_limit_t limit, uint32_t k, int has_nic)
 {

@@ -151,7 +151,7 @@ typedef struct shmemdi_result {
 	int status;
 } shmemdi_result_t;
 
-/* kind (shmemdi_amo) on a word: returns its value before. FETCH and LOAD change nothing. */
+/* kind (shmemdi_word_op) on a word: returns its value before. FETCH and LOAD change nothing. */
 SHMEMD_FN_COLD shmemdi_result_t shmemdi_nic_fetch(shmemdi_ref_t ref, shmemdi_call_t call,
 						  const char *sym, uint32_t width, int kind,
 						  uint64_t value, uint64_t cond)
@@ -162,7 +162,7 @@ SHMEMD_FN_COLD shmemdi_result_t shmemdi_nic_fetch(shmemdi_ref_t ref, shmemdi_cal
 
 	shmemdi_ep_load(ref, &ep);
 	shmemdi_wrs_init(&wrs, shmemdi_how(SHMEMD_RING_NOW, 1));
-	if (kind == SHMEMDI_AMO_FETCH || kind == SHMEMDI_AMO_LOAD || kind == SHMEMDI_AMO_ADDF)
+	if (kind == SHMEMDI_AMO_FETCH || kind == SHMEMDI_WORD_LOAD || kind == SHMEMDI_AMO_ADDF)
 		shmemdi_wr_data(&wrs, SHMEMDI_WR_READ, sym, 0, width, SHMEMDI_LOCAL_BOUNCE);
 	else
 		shmemdi_wr_amo(&wrs, sym, shmemdi_nic_amo(kind, value, cond, width), width,

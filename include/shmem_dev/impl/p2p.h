@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Peers whose memory this PE maps (NVLink, PCIe, shared memory): operations are loads, stores and
- * atomics of the calling threads. All addresses here are already those of the mapping. */
+ * atomics of the calling threads. First which PEs are mapped, and where; from shmemdi_p2p_store on,
+ * addresses are those of the mapping. */
 #ifndef SHMEMD_IMPL_P2P_H
 #define SHMEMD_IMPL_P2P_H
 
@@ -107,7 +108,7 @@ SHMEMD_FN void shmemdi_p2p_signal(char *addr, uint64_t value, int op)
 }
 
 /* Atomic updates of 4 or 8 bytes; kind and width are constants at each call. */
-enum shmemdi_amo {
+enum shmemdi_word_op {
 	SHMEMDI_AMO_FETCH,
 	SHMEMDI_AMO_SET,
 	SHMEMDI_AMO_ADD,
@@ -118,8 +119,8 @@ enum shmemdi_amo {
 	SHMEMDI_AMO_ADDF, /* float or double */
 	/* No atomics, of words of 1 to 8 bytes. By NIC: a WRITE (p, signal SET, flags of a sync),
 	 * a READ (g). */
-	SHMEMDI_AMO_STORE,
-	SHMEMDI_AMO_LOAD
+	SHMEMDI_WORD_STORE,
+	SHMEMDI_WORD_LOAD
 };
 
 SHMEMD_FN uint64_t shmemdi_p2p_atom4(char *addr, int kind, uint32_t value, uint32_t cond)

@@ -16,8 +16,8 @@
 #include <shmem_dev/impl/p2p.h>
 #include <shmem_dev/impl/sq.h>
 
-/* The opcode of kind (shmemdi_amo). FETCH is a READ, ADDF a loop, STORE a WRITE: not here. An XOR
- * is an addition without carries. */
+/* The opcode of kind (shmemdi_word_op). FETCH is a READ, ADDF a loop, STORE a WRITE: not here. An
+ * XOR is an addition without carries. */
 SHMEMD_FN uint32_t shmemdi_nic_opcode(int kind, uint32_t width)
 {
 	uint32_t plain = kind == SHMEMDI_AMO_ADD ? SHMEMD_MLX5_ATOMIC_FA : SHMEMD_MLX5_ATOMIC_CS;
@@ -29,7 +29,7 @@ SHMEMD_FN uint32_t shmemdi_nic_opcode(int kind, uint32_t width)
 	return is_plain ? plain : masked;
 }
 
-/* The operands of kind (shmemdi_amo) as the NIC takes them. */
+/* The operands of kind (shmemdi_word_op) as the NIC takes them. */
 SHMEMD_FN shmemdi_nic_amo_t shmemdi_nic_amo(int kind, uint64_t value, uint64_t cond, uint32_t width)
 {
 	uint64_t all = ~(uint64_t)0;
@@ -117,7 +117,8 @@ SHMEMD_FN int shmemdi_wr_has_dump(const shmemdi_ep_t *ep, const shmemdi_wr_t *wr
 }
 
 /* Coalesce the converged lanes that post alike on one channel, whose address is a multiple of 128.
- * `like` (0 .. 15) encodes the WQEBBs and requests of a lane. Lanes with will_wait are coalesced
+ * `like` (0 .. 15) encodes the WQEBBs and requests of a lane, and whether it has a bounce buffer.
+ * Lanes with will_wait are coalesced
  * only with each other, since lanes without it take no part in the broadcast of the ticket. */
 SHMEMD_FN shmemdi_lanes_t shmemdi_lanes_on(const shmemdi_chan_t *c, uint32_t like,
 					   shmemdi_how_t how)
@@ -246,8 +247,8 @@ SHMEMD_FN_COLD uint32_t shmemdi_wr_write(const shmemdi_ep_t *ep, const shmemdi_r
 					 uint32_t wqebb, uint32_t request, const shmemdi_wr_t *wr,
 					 const char *local, int is_flush)
 {
-	ep = (const shmemdi_ep_t *)shmemd_arch_own(ep);
-	wr = (const shmemdi_wr_t *)shmemd_arch_own(wr);
+	ep = (const shmemdi_ep_t *)shmemd_arch_as_local(ep);
+	wr = (const shmemdi_wr_t *)shmemd_arch_as_local(wr);
 	uint64_t path = post->line.path, rkeys = shmemdi_keys(shmemdi_rkey(ep, wr->sym));
 	shmemdi_mem_t remote = shmemdi_peer_mem(ep, wr->sym, rkeys, path);
 	shmemdi_mem_t own =
@@ -333,9 +334,9 @@ typedef int shmemdi_wr_post_t(const shmemdi_ep_t *ep, shmemdi_call_t call, const
 SHMEMD_FN_COLD int shmemdi_wr_post_alone(const shmemdi_ep_t *ep, shmemdi_call_t call,
 					 const shmemdi_wrs_t *wrs, shmemdi_posted_t *posted)
 {
-	ep = (const shmemdi_ep_t *)shmemd_arch_own(ep);
-	wrs = (const shmemdi_wrs_t *)shmemd_arch_own(wrs);
-	posted = (shmemdi_posted_t *)shmemd_arch_own(posted);
+	ep = (const shmemdi_ep_t *)shmemd_arch_as_local(ep);
+	wrs = (const shmemdi_wrs_t *)shmemd_arch_as_local(wrs);
+	posted = (shmemdi_posted_t *)shmemd_arch_as_local(posted);
 	return shmemdi_wr_post_by(ep, call, wrs, shmemdi_lanes_self(), shmemdi_wrs_wqebbs(ep, wrs),
 				  ep->sink, posted);
 }

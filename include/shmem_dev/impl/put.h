@@ -140,19 +140,19 @@ typedef struct shmemdi_word {
 	void *sym;
 	uint64_t value;
 	uint32_t width;
-	int kind; /* shmemdi_amo */
+	int kind; /* shmemdi_word_op */
 } shmemdi_word_t;
 
 SHMEMD_FN int shmemdi_word_is_amo(shmemdi_word_t word)
 {
-	return word.kind != SHMEMDI_AMO_STORE;
+	return word.kind != SHMEMDI_WORD_STORE;
 }
 
 /* WQEBBs of its WQE: two if that is a masked compare-and-swap of 8 bytes (shmemdi_nic_opcode). By a
  * mask, since the reservation waits for this number. */
 SHMEMD_FN uint32_t shmemdi_word_wqebbs(shmemdi_word_t word)
 {
-	uint32_t one = 1u << SHMEMDI_AMO_STORE | 1u << SHMEMDI_AMO_ADD | 1u << SHMEMDI_AMO_XOR |
+	uint32_t one = 1u << SHMEMDI_WORD_STORE | 1u << SHMEMDI_AMO_ADD | 1u << SHMEMDI_AMO_XOR |
 		       1u << SHMEMDI_AMO_CAS;
 
 	return word.width == 8 && !(one >> word.kind & 1) ? 2 : 1;
@@ -221,7 +221,7 @@ SHMEMD_FN_COLD int shmemdi_nic_word_slow(shmemdi_ref_t ref, shmemdi_call_t call,
 	shmemdi_wrs_init(&wrs, how);
 	wrs.is_reserved = 1;
 	wrs.resv = resv;
-	if (word.kind == SHMEMDI_AMO_STORE)
+	if (word.kind == SHMEMDI_WORD_STORE)
 		shmemdi_wr_word(&wrs, word.sym, word.value, word.width);
 	else
 		shmemdi_wr_amo(&wrs, word.sym,

@@ -58,7 +58,7 @@ SHMEMD_FN shmemdi_ref_t shmemdi_ref(const shmemdi_chan_t *c)
 /* The channel so named, for a function that is rare: one copy of the loads for a unit. */
 SHMEMD_FN_COLD void shmemdi_chan_load(shmemdi_ref_t ref, shmemdi_chan_t *c)
 {
-	c = (shmemdi_chan_t *)shmemd_arch_own(c);
+	c = (shmemdi_chan_t *)shmemd_arch_as_local(c);
 	*c = shmemdi_chan(ref.ctx, ref.pe, ref.k);
 }
 

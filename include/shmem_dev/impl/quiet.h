@@ -51,7 +51,7 @@ SHMEMD_FN_COLD int shmemdi_flush_post(const shmemdi_ep_t *ep, shmemdi_call_t cal
 	shmemdi_lanes_t lanes;
 	int status = SHMEMD_OK;
 
-	ep = (const shmemdi_ep_t *)shmemd_arch_own(ep);
+	ep = (const shmemdi_ep_t *)shmemd_arch_as_local(ep);
 	lanes = shmemdi_lanes_coalesced((uint64_t)(uintptr_t)ep->c.ch | 127);
 	shmemdi_lanes_sync(lanes);
 	if (lanes.is_leader) {

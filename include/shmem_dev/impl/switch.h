@@ -130,7 +130,7 @@ SHMEMD_FN int shmemdi_wqe_bounces(const shmemdi_chan_t *c, const shmemdi_move_t 
 {
 	const shmemd_ctx_t *ctx = c->ctx;
 	const shmemd_key_t *entry =
-		&ctx->keys[SHMEMD_LKEY(ctx->n_granules, ctx->n_world, ctx->n_granules)];
+		&ctx->keys[SHMEMD_LKEY_INDEX(ctx->n_granules, ctx->n_world, ctx->n_granules)];
 
 	return kind.local && w[kind.local] == shmemdi_path_key(m->path, SHMEMD_PATH_COLUMN, entry);
 }
@@ -148,7 +148,7 @@ SHMEMD_FN void shmemdi_replay_keys(const shmemdi_chan_t *c, const shmemdi_move_t
 			  SHMEMD_LOG_GRANULE(ctx->geometry);
 		at->rkey = shmemdi_path_key(
 			m->to_path, SHMEMD_PATH_PEER_COLUMN,
-			&ctx->keys[SHMEMD_RKEY(ctx->n_granules, c->world_pe, granule)]);
+			&ctx->keys[SHMEMD_RKEY_INDEX(ctx->n_granules, c->world_pe, granule)]);
 	}
 	if (kind.local) {
 		granule = bounces ? ctx->n_granules
@@ -156,7 +156,7 @@ SHMEMD_FN void shmemdi_replay_keys(const shmemdi_chan_t *c, const shmemdi_move_t
 					    SHMEMD_LOG_GRANULE(ctx->geometry);
 		at->lkey = shmemdi_path_key(
 			m->to_path, SHMEMD_PATH_COLUMN,
-			&ctx->keys[SHMEMD_LKEY(ctx->n_granules, ctx->n_world, granule)]);
+			&ctx->keys[SHMEMD_LKEY_INDEX(ctx->n_granules, ctx->n_world, granule)]);
 	}
 }
 

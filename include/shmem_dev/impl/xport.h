@@ -71,7 +71,7 @@ SHMEMD_FN int shmemdi_get(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 
 	op.is_blocking = 1;
 	copying = shmemdi_get_part_of(ctx, op);
-	if (copying.outcome == SHMEMDI_REFUSED)
+	if (copying.outcome == SHMEMDI_NOT_STARTED)
 		return copying.status;
 	if (copying.outcome == SHMEMDI_BY_NIC)
 		return shmemdi_agree(op.g, copying.status);
@@ -91,7 +91,7 @@ SHMEMD_FN shmemdi_op_t shmemdi_op_word(shmemdi_call_t call, const void *sym, uin
 SHMEMD_FN void shmemdi_update(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, uint64_t value)
 {
 	if (shmemdi_uses_stride(ctx, op) &&
-	    (kind == SHMEMDI_AMO_STORE || ctx->flags & SHMEMD_CTX_SM_ATOMICS))
+	    (kind == SHMEMDI_WORD_STORE || ctx->flags & SHMEMD_CTX_SM_ATOMICS))
 		shmemdi_word_at(shmemdi_strided_at(ctx, op.sym, op.pe), op, kind, value);
 	else
 		(void)shmemdi_word_any(ctx, shmemdi_target(ctx, op.pe), op, kind, value);
@@ -104,7 +104,7 @@ SHMEMD_FN int shmemdi_fetch(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, 
 	shmemdi_result_t r;
 
 	if (shmemdi_uses_stride(ctx, op) &&
-	    (kind == SHMEMDI_AMO_LOAD || ctx->flags & SHMEMD_CTX_SM_ATOMICS)) {
+	    (kind == SHMEMDI_WORD_LOAD || ctx->flags & SHMEMD_CTX_SM_ATOMICS)) {
 		r.value = shmemdi_fetch_at(shmemdi_strided_at(ctx, op.sym, op.pe), op, kind, value,
 					   cond);
 		shmemdi_bits_out(old, r.value, (uint32_t)op.nbytes);
@@ -119,12 +119,12 @@ SHMEMD_FN int shmemdi_fetch(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, 
 
 SHMEMD_FN void shmemdi_p(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint64_t bits)
 {
-	shmemdi_update(ctx, op, SHMEMDI_AMO_STORE, bits);
+	shmemdi_update(ctx, op, SHMEMDI_WORD_STORE, bits);
 }
 
 SHMEMD_FN int shmemdi_g(const shmemd_ctx_t *ctx, shmemdi_op_t op, void *value)
 {
-	return shmemdi_fetch(ctx, op, SHMEMDI_AMO_LOAD, value, 0, 0);
+	return shmemdi_fetch(ctx, op, SHMEMDI_WORD_LOAD, value, 0, 0);
 }
 
 SHMEMD_FN void shmemdi_amo(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, uint64_t value)
@@ -154,10 +154,10 @@ SHMEMD_FN int shmemdi_amo_fetch(const shmemd_ctx_t *ctx, shmemdi_op_t op, int ki
 
 /* Signals */
 
-/* How a signal word changes (shmemdi_amo). */
+/* How a signal word changes (shmemdi_word_op). */
 SHMEMD_FN int shmemdi_signal_kind(shmemdi_signal_t sig)
 {
-	return sig.op == SHMEMD_SIGNAL_ADD ? SHMEMDI_AMO_ADD : SHMEMDI_AMO_STORE;
+	return sig.op == SHMEMD_SIGNAL_ADD ? SHMEMDI_AMO_ADD : SHMEMDI_WORD_STORE;
 }
 
 SHMEMD_FN void shmemdi_signal_op(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig)

@@ -79,7 +79,7 @@ static void append_nics(const shmemh_t *job, char text[TEXT_NBYTES])
 		append(text, " (%s)", shmemhi_class_name(shmemhi_ib_class(job, 1)));
 }
 
-void shmemhi_report(const shmemh_t *job)
+void shmemhi_log_setup(const shmemh_t *job)
 {
 	shmemh_heap_info_t heap = {.size = sizeof heap};
 	char text[TEXT_NBYTES] = "", gpu[SHMEMHI_GPU_NBYTES];
