@@ -47,7 +47,7 @@ AT(shmemd_ctx_t, causes, 64);
 AT(shmemd_ctx_t, latch, 72);
 AT(shmemd_ctx_t, error, 80);
 AT(shmemd_ctx_t, timeout_ns, 88);
-AT(shmemd_ctx_t, self, 96);
+AT(shmemd_ctx_t, device_copy, 96);
 AT(shmemd_ctx_t, heap_committed, 104);
 AT(shmemd_ctx_t, channels, 112);
 AT(shmemd_ctx_t, keys, 120);
