@@ -60,7 +60,7 @@ def as_context(value):
     if {"channels", "channel_nbytes", "geometry"} <= names:
         return value
     if {"teams", "pe", "n_pes"} <= names:  # a job: the context of the world, if no GPU has it
-        return as_context(value["teams"][0]["self"])
+        return as_context(value["teams"][0]["device_copy"])
     return as_context(value["ctx"]) if "ctx" in names else None
 
 
