@@ -11,8 +11,7 @@
 #                           the ABI.
 # The default form is compiled for each architecture that the project names, the others for sm_90.
 # ptxas takes more than a minute for all kernels of regs.cu with a NIC path: it gets all in the
-# default form for sm_90; those that take most in the form INLINE; and of these the three that have
-# come nearest to a limit for other architectures.
+# default form for sm_90, and else the three that have come nearest to a limit.
 set -eu
 here=$(dirname "$0")
 work=$(mktemp -d)
@@ -28,7 +27,6 @@ INLINE) define=-DSHMEMD_NIC_INLINE stack=896 spill=64 archs=sm_90 ;;
 DEFAULT) define='' stack=896 spill=64 archs='sm_80 sm_90 sm_100' ;;
 *) exit 2 ;;
 esac
-most='put_any_group|get_block|exchange_block|dispatch|ch_(put_signal_block|put_thread|fetch_add)'
 nearest='put_any_group|dispatch|exchange_block'
 reserved=$(sed -n 's/^#define STACK_NBYTES //p' "$here/../../runtime/mem/mem.c")
 failed=0
@@ -37,7 +35,6 @@ for arch in $archs; do
 		"$here/regs.cu" -o "$work/regs.ptx"
 	case $2-$arch in
 	NO_NIC-* | DEFAULT-sm_90) names='' least=10 ;;
-	INLINE-*) names=$most least=7 ;; # as many as it has names
 	*) names=$nearest least=3 ;;
 	esac
 	kernels=${names:+$(sed -En \

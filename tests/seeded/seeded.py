@@ -33,7 +33,7 @@ ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)),
 MISTAKES = (mistakes.MISTAKES + ARRAY_MISTAKES + BULK_MISTAKES + CHECK_MISTAKES + FAULT_MISTAKES
             + GRID_MISTAKES + PACKED_MISTAKES + TEAM_MISTAKES + TRACE_MISTAKES)
 SECONDS = 120  # of a test without its mistake
-HANG_SECONDS = 6  # a mistake may hang its test
+HANG_SECONDS = 3  # a mistake may hang its test
 SKIPPED = 77  # exit status
 
 
