@@ -53,7 +53,7 @@ static int make_tables(shmemd_ctx_t *ctx)
 		    cudaMemcpy((void *)ctx->peers, peers, sizeof(peers), cudaMemcpyHostToDevice),
 		    "writing peers"))
 		return 1;
-	ctx->n_mapped = 1;
+	ctx->mapped_span = 1;
 	ctx->n_granules = 1;
 	ctx->keys = (const shmemd_key_t *)ring_alloc(
 		SHMEMD_N_KEYS(ctx->n_granules, N_WORLD) * sizeof(shmemd_key_t), 0, 0);

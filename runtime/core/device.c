@@ -36,7 +36,7 @@ static void set_stride(const shmemh_t *job, const shmemhi_team_t *team, shmemd_c
 {
 	int64_t own = (intptr_t)shmemhi_mem_base(job, job->pe), stride = 0;
 
-	for (int i = 0; i < team->n_mapped; i++) {
+	for (int i = 0; i < team->mapped_span; i++) {
 		int pe = team->world_pe[team->first_mapped + i];
 		int distance = team->first_mapped + i - team->my_pe;
 		int64_t nbytes = (intptr_t)shmemhi_mem_base(job, pe) - own;
@@ -49,7 +49,7 @@ static void set_stride(const shmemh_t *job, const shmemhi_team_t *team, shmemd_c
 			return;
 	}
 	ctx->mapped_stride = stride;
-	ctx->n_strided = (uint32_t)team->n_mapped;
+	ctx->n_strided = (uint32_t)team->mapped_span;
 }
 
 int shmemhi_team_write_ctx(shmemh_t *job, shmemhi_team_t *team)
@@ -73,7 +73,7 @@ int shmemhi_team_write_ctx(shmemh_t *job, shmemhi_team_t *team)
 		.device_copy = team->device_copy,
 		.heap_committed = shmemhi_mem_committed(job),
 		.first_mapped = team->first_mapped,
-		.n_mapped = (uint32_t)team->n_mapped,
+		.mapped_span = (uint32_t)team->mapped_span,
 	};
 	set_stride(job, team, &team->ctx);
 	shmemhi_ib_fill_ctx(job, &team->ctx);

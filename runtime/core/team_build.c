@@ -108,13 +108,13 @@ void shmemhi_team_drop(shmemh_t *job, shmemhi_team_t *team)
 static void find_mapped(const shmemh_t *job, shmemhi_team_t *team)
 {
 	team->first_mapped = 0;
-	team->n_mapped = 0;
+	team->mapped_span = 0;
 	for (int i = 0; i < team->n_pes && !job->opt.disable_p2p; i++) {
 		if (!shmemhi_mem_is_mapped(job, team->world_pe[i]))
 			continue;
-		if (team->n_mapped == 0)
+		if (team->mapped_span == 0)
 			team->first_mapped = i;
-		team->n_mapped = i + 1 - team->first_mapped;
+		team->mapped_span = i + 1 - team->first_mapped;
 	}
 }
 
@@ -139,12 +139,12 @@ static void add_own_flags(const shmemh_t *job, shmemhi_team_t *team)
 		team->ctx_flags |= SHMEMD_CTX_WORLD;
 	for (int i = 0; i < team->n_pes; i++)
 		n_nic += shmemhi_ib_reaches(job, team->world_pe[i]);
-	team->n_mapped = team->n_pes;
+	team->mapped_span = team->n_pes;
 	if (!n_nic)
 		return;
 	find_mapped(job, team);
 	team->ctx_flags |= SHMEMD_CTX_NIC | shmemhi_ib_ctx_flags(job);
-	if (team->n_mapped && !(team->ctx_flags & SHMEMD_CTX_SM_ATOMICS))
+	if (team->mapped_span && !(team->ctx_flags & SHMEMD_CTX_SM_ATOMICS))
 		team->ctx_flags |= SHMEMD_CTX_MIXED_TRANSPORT;
 }
 

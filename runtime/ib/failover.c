@@ -289,8 +289,8 @@ static bool connect_end(shmemhi_failover_t *s, shmemhi_route_t *route,
 
 static uint32_t flags_of(const shmemhi_endpoint_t *e)
 {
-	return (e->column ? SHMEMD_PATH_COLUMN : 0) |
-	       (e->peer.column ? SHMEMD_PATH_PEER_COLUMN : 0) |
+	return (e->column ? SHMEMD_PATH_OWN_STANDBY : 0) |
+	       (e->peer.column ? SHMEMD_PATH_PEER_STANDBY : 0) |
 	       (e->link->producer        ? SHMEMD_PATH_PROXY
 		: e->link->has_no_record ? SHMEMD_PATH_NO_RECORD
 					 : 0);

@@ -187,7 +187,7 @@ typedef struct shmemhi_own_port {
 	shmemhi_open_port_t *nic; /* context NULL: there is none */
 	shmemhi_uars_t *uars;
 	shmemhi_flusher_t flusher;
-	_Atomic uint32_t n_events; /* by the thread of ib/watch.c: something happened to it */
+	_Atomic uint32_t n_events; /* by the thread of ib/nic_events.c: something happened to it */
 	_Atomic int is_fatal;      /* DEVICE_FATAL */
 	uint32_t n_seen;           /* events */
 	uint32_t generation;       /* changes with its address */
@@ -338,7 +338,7 @@ uint32_t shmemhi_must_leave(const shmemhi_failover_t *s, const shmemhi_endpoint_
  * choose its other port. */
 void shmemhi_count_silent_failure(shmemhi_failover_t *s, shmemhi_route_t *route);
 
-/* For ib/watch.c, any thread: something happened to a port. */
+/* For ib/nic_events.c, any thread: something happened to a port. */
 void shmemhi_failover_note(shmemhi_failover_t *s, size_t column, bool is_fatal);
 
 /* ib/failover.c */

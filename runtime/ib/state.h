@@ -59,7 +59,7 @@ typedef struct shmemhi_link {
 	uint16_t udp_port; /* RoCE v2 source port */
 	int is_connected;
 	uint32_t event; /* type of the first event that the NIC had for it, 0: none; stored by the
-			   thread of ib/watch.c: atomic */
+			   thread of ib/nic_events.c: atomic */
 	struct mlx5dv_devx_uar *uar;
 	struct mlx5dv_devx_obj *cq, *qp;
 } shmemhi_link_t;
@@ -68,7 +68,7 @@ typedef struct shmemhi_link {
  * with the NIC. */
 typedef struct shmemhi_queue_mem shmemhi_queue_mem_t;   /* ib/queue.c */
 typedef struct shmemhi_keys shmemhi_keys_t;             /* ib/keys.c: regions and key tables */
-typedef struct shmemhi_nic_events shmemhi_nic_events_t; /* ib/watch.c: thread for events */
+typedef struct shmemhi_nic_events shmemhi_nic_events_t; /* ib/nic_events.c: thread for events */
 typedef struct shmemhi_proxy shmemhi_proxy_t;           /* ib/proxy.c: thread that rings */
 typedef struct shmemhi_failover shmemhi_failover_t;     /* ib/failover.h */
 
@@ -160,9 +160,9 @@ shmemhi_keys_table(const shmemhi_ib_t *ib); /* SHMEMD_LKEY_INDEX, SHMEMD_RKEY_IN
  * for other threads. */
 const struct ibv_mr *shmemhi_keys_heap(const shmemhi_ib_t *ib, size_t column);
 
-/* ib/watch.c: a thread that waits for async and DevX events until close. It logs a line for each,
- * and keeps the type of the first event of each link (shmemhi_link_t.event) and the first line that
- * is an error (shmemh_nic_event). A fabric without descriptors to wait on (the software adapter in
+/* ib/nic_events.c: a thread that waits for async and DevX events until close. It logs a line for
+ * each, and keeps the type of the first event of each link (shmemhi_link_t.event) and the first line
+ * that is an error (shmemh_nic_event). A fabric without descriptors to wait on (the software adapter in
  * the emulator) is not watched. Call between links_open and links_close. A NIC that cannot report
  * events causes a warning, not an error. */
 int shmemhi_nic_events_open(shmemh_t *job, shmemhi_ib_t *ib);

@@ -23,19 +23,19 @@ struct shmemhi_fault_agent; /* runtime/fault */
  * the same offset on every PE. */
 typedef struct shmemhi_team {
 	int my_pe;
-	int n_pes;                  /* 0: the slot is free */
-	int *world_pe;              /* [n_pes], host memory */
-	int32_t *roster;            /* [n_pes] the same in ascending order */
-	uint32_t generation;        /* of the slot: tells the teams that have it in turn apart */
-	uint64_t *sync;             /* [SHMEMD_SYNC_WORDS(n_pes)], in the symmetric heap; of the
+	int n_pes;                     /* 0: the slot is free */
+	int *world_pe;                 /* [n_pes], host memory */
+	int32_t *roster;               /* [n_pes] the same in ascending order */
+	uint32_t generation;           /* of the slot: tells the teams that have it in turn apart */
+	uint64_t *sync;                /* [SHMEMD_SYNC_WORDS(n_pes)], in the symmetric heap; of the
 				       slot, also while it is free */
-	shmemd_peer_t *peers;       /* [n_pes], in device memory */
-	uint64_t *abort_word;       /* pinned; only NO_PATH may be replaced */
-	uint32_t *causes;           /* [n_pes], pinned */
-	uint32_t ctx_flags;         /* SHMEMD_CTX_* */
-	int first_mapped, n_mapped; /* shmemd_ctx_t */
-	shmemd_ctx_t ctx;           /* the context that shmemh_ctx_get returns */
-	shmemd_ctx_t *device_copy;  /* the same in device memory; of the slot, and zero while that
+	shmemd_peer_t *peers;          /* [n_pes], in device memory */
+	uint64_t *abort_word;          /* pinned; only NO_PATH may be replaced */
+	uint32_t *causes;              /* [n_pes], pinned */
+	uint32_t ctx_flags;            /* SHMEMD_CTX_* */
+	int first_mapped, mapped_span; /* shmemd_ctx_t */
+	shmemd_ctx_t ctx;              /* the context that shmemh_ctx_get returns */
+	shmemd_ctx_t *device_copy; /* the same in device memory; of the slot, and zero while that
 				       is free */
 } shmemhi_team_t;
 

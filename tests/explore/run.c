@@ -102,10 +102,10 @@ static void fill_memory(int pe)
 	c->error = &m->error;
 	c->device_copy = c;
 	c->heap_committed = &c->heap_nbytes;
-	c->n_mapped = (uint32_t)dims.n_pes;
+	c->mapped_span = (uint32_t)dims.n_pes;
 	/* In some runs as equally distant heaps, in others by the table alone. */
 	c->mapped_stride = (int64_t)sizeof(*m);
-	c->n_strided = (dims.src_skew ^ dims.dst_skew) & 1 ? c->n_mapped : 0;
+	c->n_strided = (dims.src_skew ^ dims.dst_skew) & 1 ? c->mapped_span : 0;
 }
 
 /* For traces. */

@@ -59,7 +59,7 @@ AT(shmemd_ctx_t, channel_nbytes, 152);
 AT(shmemd_ctx_t, n_granules, 156);
 AT(shmemd_ctx_t, geometry, 160);
 AT(shmemd_ctx_t, first_mapped, 164);
-AT(shmemd_ctx_t, n_mapped, 168);
+AT(shmemd_ctx_t, mapped_span, 168);
 AT(shmemd_ctx_t, n_strided, 172);
 AT(shmemd_ctx_t, switch_order, 176);
 AT(shmemd_ctx_t, mapped_stride, 184);

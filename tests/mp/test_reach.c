@@ -134,7 +134,7 @@ static void no_nic(shmemd_ctx_t *ctx)
 	ctx->channels = NULL;
 	ctx->n_channels = 0;
 	ctx->first_mapped = 0;
-	ctx->n_mapped = (uint32_t)ctx->n_pes;
+	ctx->mapped_span = (uint32_t)ctx->n_pes;
 	ctx->n_strided = 0;
 	ctx->flags &= ~(SHMEMD_CTX_NIC | SHMEMD_CTX_MIXED_TRANSPORT);
 }
@@ -197,7 +197,7 @@ static int no_atomics(pes_t *pes)
 	}
 	p.pe = pes->pe; /* an address that is computed */
 	p.ctx.first_mapped = (uint32_t)pes->pe;
-	p.ctx.n_mapped = p.ctx.n_strided = 1;
+	p.ctx.mapped_span = p.ctx.n_strided = 1;
 	for (what = N_MAPPED; what < N_ALL; what++) {
 		if (expect_failure(pes, &p, what, SHMEMD_ERR_NO_ATOMICS))
 			return 1;
@@ -245,7 +245,7 @@ static int reversed_team(pes_t *pes)
 	PES_TRY(pes, run_copy(p.peers, reversed, n * sizeof(*peers)));
 	p.ctx.peers = p.peers;
 	p.ctx.first_mapped = 0;
-	p.ctx.n_mapped = (uint32_t)pes->n_pes;
+	p.ctx.mapped_span = (uint32_t)pes->n_pes;
 	p.ctx.n_strided = p.ctx.n_strided == n ? p.ctx.n_strided : 0;
 	p.ctx.mapped_stride = -p.ctx.mapped_stride;
 	p.ctx.flags &= ~SHMEMD_CTX_WORLD;
@@ -280,7 +280,7 @@ static int strided_addresses(pes_t *pes)
 	p.ctx.my_pe = 1;
 	p.ctx.n_pes = 3;
 	p.ctx.first_mapped = 0;
-	p.ctx.n_mapped = p.ctx.n_strided = 3;
+	p.ctx.mapped_span = p.ctx.n_strided = 3;
 	p.ctx.mapped_stride = -((int64_t)1 << 21);
 	PES_RUN(pes, strided_kernel, 1, 1, p);
 	return 0;

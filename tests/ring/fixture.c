@@ -83,7 +83,7 @@ static uint32_t n_ends(void)
  * The two ends of a path use different columns, unless they are one PE. */
 static uint32_t first_column(int pe, int peer)
 {
-	return (plan.path_flags & SHMEMD_PATH_COLUMN ? 1 : 0) ^ (pe < peer);
+	return (plan.path_flags & SHMEMD_PATH_OWN_STANDBY ? 1 : 0) ^ (pe < peer);
 }
 
 /* A key that no NIC accepts: its column does not exist. */
@@ -217,8 +217,8 @@ static uint32_t device_index(void)
 
 uint32_t rig_path_flags(const rig_end_t *e)
 {
-	return (e->column ? SHMEMD_PATH_COLUMN : 0) |
-	       (e->column != e->is_crossed ? SHMEMD_PATH_PEER_COLUMN : 0) |
+	return (e->column ? SHMEMD_PATH_OWN_STANDBY : 0) |
+	       (e->column != e->is_crossed ? SHMEMD_PATH_PEER_STANDBY : 0) |
 	       (plan.path_flags & SHMEMD_PATH_NO_RECORD) | (plan.by_host ? SHMEMD_PATH_PROXY : 0);
 }
 
@@ -363,7 +363,7 @@ static void fill_mapped(shmemd_ctx_t *c)
 	const uint32_t mapped = plan.mapped | 1u << c->my_pe;
 
 	c->first_mapped = __builtin_ctz(mapped);
-	c->n_mapped = (uint32_t)(32 - __builtin_clz(mapped) - c->first_mapped);
+	c->mapped_span = (uint32_t)(32 - __builtin_clz(mapped) - c->first_mapped);
 }
 
 static void fill_context(rig_pe_t *p, int pe)

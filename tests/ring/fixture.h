@@ -39,7 +39,7 @@ typedef struct rig_plan {
 	uint32_t mapped;          /* a bit per PE: all other PEs have its heap mapped */
 	/* SHMEMD_CTX_*, in addition to those that follow from the fields above */
 	uint32_t flags;
-	uint32_t path_flags; /* SHMEMD_PATH_COLUMN: columns exchanged; SHMEMD_PATH_NO_RECORD */
+	uint32_t path_flags; /* SHMEMD_PATH_OWN_STANDBY: columns exchanged; SHMEMD_PATH_NO_RECORD */
 	uint8_t mtu;         /* of packets: 128 << mtu bytes */
 	uint8_t log_reads;   /* log2 of the READs and atomics that a queue has in flight */
 	uint8_t by_host;     /* an agent runs as the host's doorbell proxy */

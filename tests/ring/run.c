@@ -166,7 +166,8 @@ static void run_way(rig_test_t *t, const char *way, unsigned n)
 /* Both columns of keys; without doorbell records, with the doorbell only, in two of the ways. */
 static uint32_t path_flags_of(unsigned n)
 {
-	return (n % 2 ? SHMEMD_PATH_COLUMN : 0) | (n == 2 || n == 11 ? SHMEMD_PATH_NO_RECORD : 0);
+	return (n % 2 ? SHMEMD_PATH_OWN_STANDBY : 0) |
+	       (n == 2 || n == 11 ? SHMEMD_PATH_NO_RECORD : 0);
 }
 
 void run_all_ways(const rig_test_t *given)

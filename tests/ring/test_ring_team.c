@@ -40,7 +40,7 @@ static int team_context(const rig_params_t *p, const struct team *team, shmemd_c
 	}
 	ctx->peers = peers;
 	ctx->first_mapped = 0;
-	ctx->n_mapped = (uint32_t)team->n;
+	ctx->mapped_span = (uint32_t)team->n;
 	ctx->causes = causes;
 	ctx->sync = word_of(ctx, TEAM_SYNC);
 	ctx->flags &= ~(SHMEMD_CTX_WORLD | SHMEMD_CTX_ALL_MAPPED | SHMEMD_CTX_MIXED_TRANSPORT);

@@ -147,11 +147,12 @@ typedef struct shmemd_ctx {
 	uint32_t channel_nbytes;
 	uint32_t n_granules; /* registration granules of a heap */
 	uint32_t geometry;   /* SHMEMD_GEOMETRY */
-	/* Members before first_mapped, and from first_mapped + n_mapped on, are not mapped, and a
-	 * NIC reaches them. Without a NIC the range has all members. */
+	/* The shortest range of members that has all mapped ones: mapped_span of them from
+	 * first_mapped on. A member in it may still be not mapped (its base in `peers` is NULL); a
+	 * NIC reaches every member outside of it. In a job without NICs it has all members. */
 	int32_t first_mapped;
-	uint32_t n_mapped;
-	/* n_mapped if this PE sees the heap of each member pe of that range at
+	uint32_t mapped_span;
+	/* mapped_span if this PE sees the heap of each member pe of that range at
 	 * heap + (pe - my_pe) * mapped_stride, which `peers` says, too; else 0. */
 	uint32_t n_strided;
 	/* To switch a channel (abi/replay.h), pinned host memory; NULL without SHMEMD_CTX_FT. */

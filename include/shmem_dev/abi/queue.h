@@ -83,10 +83,10 @@
 /* Path word: bits 0-7 SHMEMD_PATH_*; 8-15 shmemd_status for which the channel sends nothing any
  * more, 0: none; 16-31 base: index of the WQEBB that the queue pair counts as 0, mod 2^16;
  * 32-55 number of the queue pair, its bytes as in a WQE; 56-63 epoch. */
-#define SHMEMD_PATH_COLUMN 1u      /* column of the keys of own memory: this PE's port */
-#define SHMEMD_PATH_NO_RECORD 2u   /* the NIC takes the producer index from the doorbell itself */
-#define SHMEMD_PATH_PROXY 4u       /* a host thread rings: `doorbell` is the word it watches */
-#define SHMEMD_PATH_PEER_COLUMN 8u /* column of the keys of the peer's memory: its port */
+#define SHMEMD_PATH_OWN_STANDBY 1u  /* column of the keys of own memory: this PE's port */
+#define SHMEMD_PATH_NO_RECORD 2u    /* the NIC takes the producer index from the doorbell itself */
+#define SHMEMD_PATH_PROXY 4u        /* a host thread rings: `doorbell` is the word it watches */
+#define SHMEMD_PATH_PEER_STANDBY 8u /* column of the keys of the peer's memory: its port */
 #define SHMEMD_PATH_WORD(epoch, qpn, base, flags)                                                  \
 	((uint64_t)((epoch)&0xffu) << 56 | (uint64_t)SHMEMD_QPN_BE(qpn) << 32 |                    \
 	 (uint64_t)((base)&0xffffu) << 16 | (uint64_t)(flags))
@@ -135,8 +135,8 @@
  * of a bounce buffer is its virtual address in this PE's process. */
 typedef struct shmemd_key {
 	/* Big-endian; [0] of the home port, [1] of the stand-by. In the rows of this PE an lkey,
-	 * chosen by SHMEMD_PATH_COLUMN; in those of another PE an rkey, by SHMEMD_PATH_PEER_COLUMN.
-	 */
+	 * chosen by SHMEMD_PATH_OWN_STANDBY; in those of another PE an rkey, chosen by
+	 * SHMEMD_PATH_PEER_STANDBY. */
 	uint32_t key[2];
 	uint32_t n_more; /* granules after this one that the same memory region covers */
 	uint32_t reserved;

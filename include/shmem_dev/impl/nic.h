@@ -100,7 +100,7 @@ SHMEMD_FN uint64_t shmemdi_bounce_keys(const shmemdi_ep_t *ep)
 /* Memory of this PE as the path's NIC addresses it. */
 SHMEMD_FN shmemdi_mem_t shmemdi_mem(uint64_t addr, uint64_t keys, uint64_t path)
 {
-	shmemdi_mem_t mem = {addr, (uint32_t)(path & SHMEMD_PATH_COLUMN ? keys >> 32 : keys)};
+	shmemdi_mem_t mem = {addr, (uint32_t)(path & SHMEMD_PATH_OWN_STANDBY ? keys >> 32 : keys)};
 
 	return mem;
 }
@@ -116,7 +116,7 @@ SHMEMD_FN shmemdi_mem_t shmemdi_peer_mem(const shmemdi_ep_t *ep, const void *sym
 					 uint64_t path)
 {
 	shmemdi_mem_t mem = {shmemdi_offset(ep, sym),
-			     (uint32_t)(path & SHMEMD_PATH_PEER_COLUMN ? keys >> 32 : keys)};
+			     (uint32_t)(path & SHMEMD_PATH_PEER_STANDBY ? keys >> 32 : keys)};
 
 	return mem;
 }

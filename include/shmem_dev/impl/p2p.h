@@ -16,7 +16,7 @@
  * reserves without one (shmemdi_chan). */
 SHMEMD_FN int shmemdi_may_be_mapped(const shmemd_ctx_t *ctx, int pe)
 {
-	return (uint32_t)(pe - ctx->first_mapped) < ctx->n_mapped;
+	return (uint32_t)(pe - ctx->first_mapped) < ctx->mapped_span;
 }
 
 /* Is the heap of pe at a multiple of the stride? Usually it is; then nothing needs to be loaded:

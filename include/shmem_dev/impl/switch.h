@@ -70,8 +70,8 @@ typedef struct shmemdi_move {
 	uint32_t ambiguous; /* fetching atomics whose callers were told */
 } shmemdi_move_t;
 
-/* The key of an entry for a path. column: SHMEMD_PATH_COLUMN for own memory, _PEER_COLUMN for the
- * peer's. */
+/* The key of an entry for a path. column: SHMEMD_PATH_OWN_STANDBY for own memory,
+ * SHMEMD_PATH_PEER_STANDBY for the peer's. */
 SHMEMD_FN uint32_t shmemdi_path_key(uint64_t path, uint32_t column, const shmemd_key_t *entry)
 {
 	uint64_t keys = shmemd_arch_ld_relaxed_u64(entry->key);
@@ -132,7 +132,8 @@ SHMEMD_FN int shmemdi_wqe_bounces(const shmemdi_chan_t *c, const shmemdi_move_t 
 	const shmemd_key_t *entry =
 		&ctx->keys[SHMEMD_LKEY_INDEX(ctx->n_granules, ctx->n_world, ctx->n_granules)];
 
-	return kind.local && w[kind.local] == shmemdi_path_key(m->path, SHMEMD_PATH_COLUMN, entry);
+	return kind.local &&
+	       w[kind.local] == shmemdi_path_key(m->path, SHMEMD_PATH_OWN_STANDBY, entry);
 }
 
 /* The keys of the new path. */
@@ -147,7 +148,7 @@ SHMEMD_FN void shmemdi_replay_keys(const shmemdi_chan_t *c, const shmemdi_move_t
 		granule = shmemd_replay_address(w, kind.remote, 1) >>
 			  SHMEMD_LOG_GRANULE(ctx->geometry);
 		at->rkey = shmemdi_path_key(
-			m->to_path, SHMEMD_PATH_PEER_COLUMN,
+			m->to_path, SHMEMD_PATH_PEER_STANDBY,
 			&ctx->keys[SHMEMD_RKEY_INDEX(ctx->n_granules, c->world_pe, granule)]);
 	}
 	if (kind.local) {
@@ -155,7 +156,7 @@ SHMEMD_FN void shmemdi_replay_keys(const shmemdi_chan_t *c, const shmemdi_move_t
 				  : shmemd_replay_address(w, kind.local, 0) >>
 					    SHMEMD_LOG_GRANULE(ctx->geometry);
 		at->lkey = shmemdi_path_key(
-			m->to_path, SHMEMD_PATH_COLUMN,
+			m->to_path, SHMEMD_PATH_OWN_STANDBY,
 			&ctx->keys[SHMEMD_LKEY_INDEX(ctx->n_granules, ctx->n_world, granule)]);
 	}
 }

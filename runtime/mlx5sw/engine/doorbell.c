@@ -17,14 +17,14 @@
 /* The halves in memory order, converted to host order: index << 8, QPN << 8. */
 typedef struct ring {
 	uint32_t index, qpn;
-} ring_t;
+} doorbell_t;
 
-static ring_t split(uint64_t v)
+static doorbell_t split(uint64_t v)
 {
 	uint32_t half[2];
 
 	memcpy(half, &v, sizeof(half));
-	return (ring_t){be32toh(half[0]), be32toh(half[1])};
+	return (doorbell_t){be32toh(half[0]), be32toh(half[1])};
 }
 
 static const mlx5swi_qp_t *owner(const mlx5swi_device_t *dev, const mlx5swi_uar_t *uar,
@@ -35,7 +35,7 @@ static const mlx5swi_qp_t *owner(const mlx5swi_device_t *dev, const mlx5swi_uar_
 	return qp && qp->uar == uar ? qp : NULL;
 }
 
-static void unknown(const mlx5swi_device_t *dev, const mlx5swi_uar_t *uar, ring_t d)
+static void unknown(const mlx5swi_device_t *dev, const mlx5swi_uar_t *uar, doorbell_t d)
 {
 	const mlx5swi_qp_t *qp;
 
@@ -57,7 +57,7 @@ static void unknown(const mlx5swi_device_t *dev, const mlx5swi_uar_t *uar, ring_
 
 /* Returns the QP that accepts this doorbell; NULL: none does. */
 static mlx5swi_qp_t *addressee(mlx5swi_device_t *dev, const mlx5swi_uar_t *uar, uint32_t reg,
-			       ring_t d)
+			       doorbell_t d)
 {
 	mlx5swi_qp_t *qp = mlx5swi_table_get(&dev->qps, d.qpn >> 8);
 
@@ -98,7 +98,7 @@ static bool take_rest(mlx5swi_uar_t *uar, uint32_t reg, uint64_t words[N_WORDS])
 /* A BlueFlame write starts with the doorbell and may contain the rest of the WQEBB. */
 static void ring(mlx5swi_uar_t *uar, uint32_t reg, uint64_t v)
 {
-	const ring_t d = split(v);
+	const doorbell_t d = split(v);
 	const uint16_t index = (uint16_t)(d.index >> 8);
 	mlx5swi_qp_t *qp = addressee(uar->ctx->dev, uar, reg, d);
 	uint64_t words[N_WORDS] = {v};
@@ -116,7 +116,7 @@ static void ring(mlx5swi_uar_t *uar, uint32_t reg, uint64_t v)
  * is wrong, and rings once or twice. The record holds the complement, so that zero means empty. */
 static uint64_t whole(uint64_t *record, uint64_t v)
 {
-	ring_t d;
+	doorbell_t d;
 
 	v &= ~*record;
 	*record = 0;

@@ -35,8 +35,8 @@ static uint32_t split(const uint8_t *p, uint32_t nbytes)
 	return words < 2 ? 1 : words < MAX_SEGMENTS ? words : MAX_SEGMENTS;
 }
 
-void mlx5swi_place(placement_t **queue, const mlx5swi_mr_t *mr, uint8_t *p,
-		   mlx5swi_packet_t *packet)
+void mlx5swi_place_write(placement_t **queue, const mlx5swi_mr_t *mr, uint8_t *p,
+			 mlx5swi_packet_t *packet)
 {
 	placement_t *w = NULL, **end = queue;
 	if (packet->flags & MLX5SWI_FIRST) /* messages are placed one after the other */

@@ -425,14 +425,14 @@ static void execute_write(mlx5swi_qp_t *qp, mlx5swi_packet_t *p, const target_t 
 	int is_received = takes_receive(p), is_last = p->flags & MLX5SWI_LAST;
 	if (n < p->dma_nbytes) {
 		p->dma_nbytes = n;
-		mlx5swi_place(&r->placements, t->mr, t->p, p);
+		mlx5swi_place_write(&r->placements, t->mr, t->p, p);
 		refuse(qp, psn, MLX5SWI_NAK_ACCESS);
 		return;
 	}
 	r->expected = mlx5swi_psn_add(psn, 1);
 	r->message_nbytes += p->dma_nbytes;
 	r->owes_ack = 1;
-	mlx5swi_place(&r->placements, t->mr, t->p, p);
+	mlx5swi_place_write(&r->placements, t->mr, t->p, p);
 	r->is_in_message = !is_last;
 	if (is_received)
 		complete_receive(qp, imm);
@@ -532,7 +532,7 @@ static void repeat(mlx5swi_qp_t *qp, mlx5swi_packet_t *p)
 	if (p->kind == MLX5SWI_WRITE) {
 		r->owes_ack = 1;
 		if (may_write_again(qp, p, &t)) {
-			mlx5swi_place(&r->placements, t.mr, t.p, p);
+			mlx5swi_place_write(&r->placements, t.mr, t.p, p);
 			return;
 		}
 	} else if (has_room) {

@@ -29,8 +29,8 @@ int mlx5swi_fabric_refuse(int err, const char *fmt, ...) __attribute__((format(p
 struct mlx5swi_placement;
 /* Place the packet's bytes: now, or (with MLX5SW_CHAOS_PLACE) later, in segments. Takes the packet.
  */
-void mlx5swi_place(struct mlx5swi_placement **queue, const mlx5swi_mr_t *mr, uint8_t *p,
-		   mlx5swi_packet_t *packet);
+void mlx5swi_place_write(struct mlx5swi_placement **queue, const mlx5swi_mr_t *mr, uint8_t *p,
+			 mlx5swi_packet_t *packet);
 /* place one segment of a WRITE that may be next */
 void mlx5swi_place_one(struct mlx5swi_placement **queue);
 void mlx5swi_place_queue(struct mlx5swi_placement **queue);

@@ -49,7 +49,7 @@ static void draw_adapter(rig_plan_t *plan)
 	plan->nic.doorbells = (uint8_t)scenario_draw(MLX5SW_DOORBELLS_DB + 1);
 	plan->nic.chaos = scenario_draw(4) ? scenario_draw(ALL_CHAOS + 1) : ALL_CHAOS;
 	plan->by_host = !scenario_draw(4);
-	plan->path_flags = (scenario_draw(2) ? SHMEMD_PATH_COLUMN : 0) |
+	plan->path_flags = (scenario_draw(2) ? SHMEMD_PATH_OWN_STANDBY : 0) |
 			   (scenario_draw(4) ? 0 : SHMEMD_PATH_NO_RECORD);
 	plan->log_reads = scenario_draw(2) ? 4 : 0;
 	plan->flags = scenario_draw(4) ? 0 : SHMEMD_CTX_DUMP_AFTER_READ;
