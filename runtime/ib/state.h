@@ -66,7 +66,7 @@ typedef struct shmemhi_link {
 
 /* Memory of the GPU or pinned memory that holds the queues of all links, registered
  * with the NIC. */
-typedef struct shmemhi_queue_mem shmemhi_queue_mem_t;   /* ib/queue.c */
+typedef struct shmemhi_queue_mem shmemhi_queue_mem_t;   /* ib/queue.h, queue_mem.c */
 typedef struct shmemhi_keys shmemhi_keys_t;             /* ib/keys.c: regions and key tables */
 typedef struct shmemhi_nic_events shmemhi_nic_events_t; /* ib/nic_events.c: thread for events */
 typedef struct shmemhi_proxy shmemhi_proxy_t;           /* ib/proxy.c: thread that rings */

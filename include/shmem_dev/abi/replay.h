@@ -4,12 +4,12 @@
  * queue for the new one. The rewriting is pure, from words to words.
  *
  * The host orders a switch when the queue pairs of the old path are stopped at both ends, its CQEs
- * are in memory (or 100 ms have passed since the queue pair's counters agreed), and the host has
- * read from the responder how many requests it executed. A thread of the GPU, in a job without one
- * a thread of the emulator or the agent's, carries the order out (impl/switch.h): it takes the WQEs
- * that are not complete from the old queue, which is the log, and writes them to the new one. They
- * keep their indexes in the channel; place in the queue and WQE index are those of the new queue
- * pair.
+ * are in memory (or are missing 100 ms after QUERY_QP showed equal WQEBB counters of hardware and
+ * software), and the host has read from the responder how many requests it executed. A thread of
+ * the GPU, in a job without one a thread of the emulator or the agent's, carries the order out
+ * (impl/switch.h): it takes the WQEs that are not complete from the old queue, which is the log,
+ * and writes them to the new one. They keep their indexes in the channel; place in the queue and
+ * WQE index are those of the new queue pair.
  *   - A WRITE or an atomic that the responder executed becomes a NOP, so that it is not repeated.
  *   - A fetching atomic that was executed has lost its result: it becomes a NOP too, and its caller
  *     gets SHMEMD_ERR_AMBIGUOUS.

@@ -56,7 +56,8 @@ SHMEMD_FN shmemdi_ref_t shmemdi_target_ref(const shmemd_ctx_t *ctx, int pe)
 	return ref;
 }
 
-/* The context in memory, which is on channel 0, on the caller's channel. copy: room for it. */
+/* The context on channel k, the caller's: a copy, made in *copy, of the one in memory, which is on
+ * channel 0. Without the NIC path the one in memory serves. */
 SHMEMD_FN const shmemd_ctx_t *shmemdi_on_channel(const shmemd_ctx_t *device_copy, uint32_t k,
 						 shmemd_ctx_t *copy)
 {
