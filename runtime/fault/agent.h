@@ -86,10 +86,10 @@ typedef struct shmemhi_fault_ops {
 	bool (*next_event)(void *self, int *pe, uint32_t *k, shmemhi_switch_event_t *event,
 			   shmemhi_fault_cause_t *cause);
 
-	/* Has the device's order been due for SHMEMH_FT_GIVEUP without being carried out? Reasons:
-	 * the service cannot be launched, finds no SM, or does not exist on this GPU. Never if
-	 * there is neither a GPU nor a service: then only threads of the program carry out orders.
-	 */
+	/* Has the device not carried out its order within SHMEMH_FT_GIVEUP from when the service
+	 * was due to do so? Reasons: the service cannot be launched, finds no SM, or does not exist
+	 * on this GPU. Always false if there is neither a GPU nor a service: then only threads of
+	 * the program carry out orders. */
 	bool (*is_order_stuck)(void *self);
 
 	/* Is the queue pair of this path in ERR (QUERY_QP)? */

@@ -55,9 +55,9 @@ enum shmemhi_switch_event_kind {
 	 * effect. */
 	SHMEMHI_EV_FAULT, /* transport error, flush, queue pair in ERR, or the path is to be left */
 	SHMEMHI_EV_REFUSED, /* of any path; value: shmemd_status of a request that this PE's program
-			      got wrong. If the device reports it, FAULT or the peer's FENCE
-			      follows, since the queue pair is in ERR. If DRAIN finds it, none
-			      follows: the path is being fenced already */
+			      got wrong. If the device reported it, FAULT here or FENCE from the
+			      peer follows, since the queue pair has gone to ERR. If DRAIN found
+			      it, neither follows: the path is being fenced already */
 	SHMEMHI_EV_DEAD,    /* this end's adapter does not respond and no longer reaches memory */
 	SHMEMHI_EV_PEER_DEAD,
 	SHMEMHI_EV_GIVE_UP, /* the limit for finding a path, or for an order; no effect while the

@@ -256,8 +256,8 @@ int shmemhi_failover_open(shmemh_t *job, shmemhi_ib_t *ib);
 void shmemhi_failover_met(shmemhi_failover_t *s, const shmemhi_link_t *link,
 			  const shmemhi_port_info_t *port, const shmemhi_qp_info_t *qp);
 
-/* After links_connect and channels_open: the routes, then the agent, whose thread shmemhi_ib_serve
- * starts. Collective. */
+/* After links_connect and channels_open: set up the routes, then the agent, whose thread
+ * shmemhi_ib_serve starts. Collective. */
 int shmemhi_failover_join(shmemh_t *job, shmemhi_ib_t *ib);
 
 /* Release everything but ib->failover and its port, also after a failed open. free: these. */

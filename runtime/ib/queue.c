@@ -117,11 +117,12 @@ static void log_links(const shmemh_t *job, const shmemhi_ib_t *ib)
 		n_without += ib->links[i].has_no_record != 0;
 	shmemhi_log(&job->log, SHMEMHI_INFO,
 		    "%s: %d channels to each PE, %u links of %llu bytes (%u without doorbell "
-		    "records), depth %u, queues in memory of the %s; %s the doorbells",
+		    "records), depth %u, queues in memory of the %s; %s",
 		    ib->nic.name, ib->n_channels, ib->queue_mem->n_links,
 		    (unsigned long long)shmemhi_links_nbytes(ib), n_without, ib->depth,
 		    ib->has_gpu_queues ? "GPU" : "host",
-		    ib->links[0].doorbell ? "kernels ring" : "the CPU proxy rings");
+		    ib->links[0].doorbell ? "kernels ring the doorbells"
+					  : "the CPU doorbell proxy rings the doorbells");
 }
 
 int shmemhi_ib_check_nic_options(shmemh_t *job, const shmemhi_open_port_t *nic)

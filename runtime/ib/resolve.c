@@ -24,7 +24,7 @@
 /* After this time an address that was not found is looked for again. */
 #define AGAIN_NS (4 * SHMEMHI_SECOND)
 
-/* Paths of a channel that a kept failure answers at most. */
+/* Paths of a channel that fail by one look-up at most, after the first one. */
 #define KEPT_ANSWERS 2u
 
 /* Of these ports of both ends: if there were one for all ports of the peer, a peer that changes its

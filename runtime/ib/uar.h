@@ -40,10 +40,10 @@ void shmemhi_uars_close(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_uars_t *u
 /* Give link number i its register, that of queue pairs with a doorbell record. */
 void shmemhi_uars_assign(const shmemhi_uars_t *uars, uint32_t i, shmemhi_link_t *link);
 
-/* The link's queue pair has no doorbell record: give it the register for those, at 0x600 in the
- * link's own UAR. The UAR's beginning is reg_addr rounded down to 4 KiB; base_addr does not tell,
- * because it is the beginning of the system's page, which may hold several UARs. The GPU has that
- * whole page mapped. */
+/* The link's queue pair has no doorbell record: give it the register for those, of which each UAR
+ * has one, at 0x600. Find the link's own UAR by rounding reg_addr down to 4 KiB, not by base_addr:
+ * that is the beginning of the system's page, which may hold several UARs. If the link's doorbell
+ * is mapped for the GPU, this register is too: the mapping covers the whole page. */
 void shmemhi_uars_assign_no_record(shmemhi_link_t *link);
 
 #endif

@@ -354,7 +354,8 @@ static int has_endpoint(const end_t *end)
 	return end->machine.phase >= SHMEMHI_OFFERED && end->machine.phase <= SHMEMHI_RUNNING;
 }
 
-/* A path can fail while the end has an endpoint for it, an adapter also while that is fenced. */
+/* A path can fail from OFFERED to RUNNING; an adapter can die then, and while the path is being
+ * fenced, from STOPPING to QUERYING. */
 static int is_possible(int fault, int phase)
 {
 	return fault > ADAPTER || (phase >= SHMEMHI_OFFERED && phase <= SHMEMHI_RUNNING) ||

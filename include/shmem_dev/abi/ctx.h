@@ -147,9 +147,10 @@ typedef struct shmemd_ctx {
 	uint32_t channel_nbytes;
 	uint32_t n_granules; /* registration granules of a heap */
 	uint32_t geometry;   /* SHMEMD_GEOMETRY */
-	/* The shortest range of members that has all mapped ones: mapped_span of them from
-	 * first_mapped on. A member in it may still be not mapped (its base in `peers` is NULL); a
-	 * NIC reaches every member outside of it. In a job without NICs it has all members. */
+	/* [first_mapped, first_mapped + n_mapped) is the shortest range of members that includes
+	 * every mapped one. A member in it may be unmapped: its `base` in `peers` is then NULL. A
+	 * NIC reaches every member outside of it. If this PE reaches no member by NIC, the range
+	 * has all members. */
 	int32_t first_mapped;
 	uint32_t mapped_span;
 	/* mapped_span if this PE sees the heap of each member pe of that range at

@@ -4,8 +4,9 @@
  * queue for the new one. The rewriting is pure, from words to words.
  *
  * The host orders a switch when the queue pairs of the old path are stopped at both ends, its CQEs
- * are in memory (or are missing 100 ms after QUERY_QP showed equal WQEBB counters of hardware and
- * software), and the host has read from the responder how many requests it executed. A thread of
+ * are in memory, and the host has read from the responder how many requests it executed. CQEs that
+ * are missing 100 ms after QUERY_QP has shown hw_sq_wqebb_counter == sw_sq_wqebb_counter (the NIC
+ * has completed or flushed all that was posted) count as lost, and are not waited for. A thread of
  * the GPU, in a job without one a thread of the emulator or the agent's, carries the order out
  * (impl/switch.h): it takes the WQEs that are not complete from the old queue, which is the log,
  * and writes them to the new one. They keep their indexes in the channel; place in the queue and

@@ -56,8 +56,8 @@ SHMEMD_FN shmemdi_ref_t shmemdi_target_ref(const shmemd_ctx_t *ctx, int pe)
 	return ref;
 }
 
-/* The context on channel k, the caller's: a copy, made in *copy, of the one in memory, which is on
- * channel 0. Without the NIC path the one in memory serves. */
+/* The context in memory is on channel 0: copy it to *copy, set channel k, the caller's, there, and
+ * return copy. Without the NIC path return device_copy itself. */
 SHMEMD_FN const shmemd_ctx_t *shmemdi_on_channel(const shmemd_ctx_t *device_copy, uint32_t k,
 						 shmemd_ctx_t *copy)
 {

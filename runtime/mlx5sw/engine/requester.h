@@ -37,8 +37,8 @@ struct mlx5swi_requester {
 	uint32_t head, acked, at, fresh, fetched;
 	uint16_t done, fetch, pi; /* WQEBB indexes: completed, fetched, produced */
 	uint16_t reported;        /* WQEBBs before this one: the last CQE completed them */
-	/* Of the last doorbell, if is_rung. In RTS, with a record, a doorbell that is behind the
-	 * one before does not change last_index. */
+	/* Of the last doorbell in RTS, if is_rung. With a record, a doorbell that is behind the one
+	 * before does not change last_index. In ERR each doorbell sets last_index. */
 	uint16_t last_index, last_record;
 	uint8_t is_rung;
 	uint8_t is_record_due;   /* a record in GPU memory: read it once more after a doorbell */
