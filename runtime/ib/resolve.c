@@ -24,7 +24,7 @@
 /* After this time an address that was not found is looked for again. */
 #define AGAIN_NS (4 * SHMEMHI_SECOND)
 
-/* Paths of a channel that fail by one look-up at most, after the first one. */
+/* After the first path of a channel that failed by a look-up, so many more fail by the same one. */
 #define KEPT_ANSWERS 2u
 
 /* Of these ports of both ends: if there were one for all ports of the peer, a peer that changes its

@@ -147,7 +147,7 @@ typedef struct shmemd_ctx {
 	uint32_t channel_nbytes;
 	uint32_t n_granules; /* registration granules of a heap */
 	uint32_t geometry;   /* SHMEMD_GEOMETRY */
-	/* [first_mapped, first_mapped + n_mapped) is the shortest range of members that includes
+	/* [first_mapped, first_mapped + mapped_span) is the shortest range of members that includes
 	 * every mapped one. A member in it may be unmapped: its `base` in `peers` is then NULL. A
 	 * NIC reaches every member outside of it. If this PE reaches no member by NIC, the range
 	 * has all members. */
