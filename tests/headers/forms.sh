@@ -14,7 +14,7 @@ for compiler in 'gcc -std=c11' 'clang -std=c11' 'g++ -xc++ -std=c++17' \
 	'clang++ -xc++ -std=c++17'; do
 	command -v "${compiler%% *}" >/dev/null || continue
 	used=$((used + 1))
-	case $compiler in # warnings of gcc's need its analysis of values
+	case $compiler in # gcc gives some of its warnings only if it optimises
 	clang*) level=-O0 ;;
 	*) level=-O1 ;;
 	esac

@@ -49,7 +49,7 @@ done
 
 if command -v nvcc >/dev/null; then
 	used=$((used + 1))
-	# PTX says enough. Older versions of nvcc cannot leave out the optimisation.
+	# PTX says enough. Older versions of nvcc do not have the option that skips optimisation.
 	cuda='nvcc -x cu -std=c++17 -arch=compute_90 -DWITH_HALF'
 	! nvcc --help | grep -q Ofast-compile || cuda="$cuda --Ofast-compile=max"
 	for form in '' -DSHMEMD_CHECK; do

@@ -23,7 +23,7 @@ done
 if command -v nvcc >/dev/null; then
 	used=$((used + 1))
 	# PTX says enough: ptxas takes ten times as long and has no warnings of the language. Older
-	# versions of nvcc cannot leave out the optimisation.
+	# versions of nvcc do not have the option that leaves out the optimisation.
 	fast=
 	! nvcc --help | grep -q Ofast-compile || fast=--Ofast-compile=max
 	for options in '-arch=compute_80' '-arch=compute_90 -DSHMEMD_CHECK' \

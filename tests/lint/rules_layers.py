@@ -38,8 +38,8 @@ ADAPTER = {
     "tools": ("inject",),
 }
 
-# Layers of include/ and runtime/, lowest first, and what each may include of ours. Files of impl/
-# are named by the first word of their names.
+# Layers of include/ and runtime/, lowest first, and what each may include of ours. TRANSPORT and
+# ALGORITHM list files of impl/ by the first word of their names.
 TRANSPORT = ("any", "bulk", "get", "grid", "nic", "op", "order", "p2p", "packed", "post",
              "put", "quiet", "select", "strided", "xport")
 ALGORITHM = ("flagsync", "traced")  # made of puts and waits; or records them
