@@ -31,9 +31,9 @@ bool shmemhi_boot_pmix_built(void);
 int shmemhi_boot_pmix(const shmemhi_options_t *opt, const shmemhi_log_t *log, shmemh_boot_t *boot,
 		      shmemhi_err_t *err);
 
-/* Before close of a PE whose init failed, which sends them: the other PEs' collectives end with
- * this status and "PE n: text". A bootstrap of the caller's own cannot carry it: its PEs see that
- * one left. */
+/* Keep status and line of an init that failed on this PE. The close of the bootstrap that follows
+ * sends them, and the other PEs' collectives end with this status and "PE n: text". A bootstrap of
+ * the caller's own cannot carry them: its PEs only see that one PE left. */
 void shmemhi_boot_set_failure(const shmemh_boot_t *boot, int status, const char *text);
 
 /* Has torchrun, or a launcher like it, set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT? */

@@ -25,7 +25,7 @@ static shmemdi_ticket_t post(const shmemdi_ep_t *ep, uint32_t i, int when)
 	return shmemdi_sq_submit(&ep->c, &post, how);
 }
 
-/* Poll like shmemdi_cq_wait_inline. */
+/* Poll once, as each iteration of shmemdi_cq_wait does. */
 static int poll_for(const shmemdi_ep_t *ep, shmemdi_ticket_t ticket, int *status)
 {
 	return shmemdi_cq_poll(&ep->c, call, ticket, status);

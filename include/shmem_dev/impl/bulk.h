@@ -349,7 +349,8 @@ SHMEMD_FN int shmemdi_add_plainly(const shmemd_ctx_t *ctx, shmemdi_op_t op, int 
 	return shmemdi_words_add_all(w, op.g.rank, op.g.size);
 }
 
-SHMEMD_FN int shmemdi_reach_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op, int element, char **base)
+SHMEMD_FN int shmemdi_check_select_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op, int element,
+					char **base)
 {
 	int status = shmemdi_check_enum(ctx, op.call, element, SHMEMD_BULK_U64);
 
@@ -366,7 +367,7 @@ SHMEMD_FN_COLD void shmemdi_add_tile_any(const shmemd_ctx_t *device_copy, uint32
 	shmemd_ctx_t copy;
 	const shmemd_ctx_t *ctx = shmemdi_on_channel(device_copy, k, &copy);
 	char *base;
-	int status = shmemdi_reach_tile(ctx, op, element, &base);
+	int status = shmemdi_check_select_tile(ctx, op, element, &base);
 
 	shmemdi_tile_written(op.g);
 	if (status == SHMEMD_OK && !(base && shmemdi_bulk_takes_tile(op)))

@@ -40,8 +40,8 @@ SHMEMD_FN int shmemdi_check_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op, ptr
 			      (uint64_t)(int64_t)stride, 1);
 }
 
-SHMEMD_FN int shmemdi_reach_elems(const shmemd_ctx_t *ctx, shmemdi_op_t op,
-				  const shmemdi_elems_t *e, char **base)
+SHMEMD_FN int shmemdi_check_select_elems(const shmemd_ctx_t *ctx, shmemdi_op_t op,
+					 const shmemdi_elems_t *e, char **base)
 {
 	int status = shmemdi_check_stride(ctx, op, e->sym_stride);
 
@@ -110,7 +110,7 @@ SHMEMD_FN_COLD int shmemdi_strided(const shmemd_ctx_t *device_copy, uint32_t k, 
 	char *base;
 
 	ctx.channel = k;
-	status = shmemdi_reach_elems(&ctx, op, &e, &base);
+	status = shmemdi_check_select_elems(&ctx, op, &e, &base);
 	if (status == SHMEMD_OK && e.sym_stride == 1 && e.local_stride == 1) {
 		op.nbytes = e.n * e.width;
 		if (is_get)
