@@ -29,7 +29,7 @@
 #include <shmem_dev/impl/quiet.h>
 #include <shmem_dev/impl/select.h>
 
-/* SHMEMDI_BY_POINTER(f): a function that waits, to call. */
+/* SHMEMDI_BY_POINTER(f): f, to be called through a pointer where it has a NIC path to wait for. */
 #ifdef SHMEMD_NO_NIC
 #define SHMEMDI_BY_POINTER(f) f
 #else

@@ -118,8 +118,8 @@ SHMEMD_FN int shmemdi_wr_has_dump(const shmemdi_ep_t *ep, const shmemdi_wr_t *wr
 
 /* Coalesce the converged lanes that post alike on one channel, whose address is a multiple of 128.
  * `like` (0 .. 15) encodes the WQEBBs and requests of a lane, and whether it has a bounce buffer.
- * Lanes with will_wait are coalesced
- * only with each other, since lanes without it take no part in the broadcast of the ticket. */
+ * Lanes with will_wait are coalesced only with each other, since lanes without it take no part in
+ * the broadcast of the ticket. */
 SHMEMD_FN shmemdi_lanes_t shmemdi_lanes_on(const shmemdi_chan_t *c, uint32_t like,
 					   shmemdi_how_t how)
 {
