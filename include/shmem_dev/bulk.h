@@ -42,8 +42,8 @@ typedef shmemd_v16_t shmemd_bulk_t;
  * Callers  one thread.
  * dst, src, nbytes, pe  as shmemd_putmem. By the engine if dst, src and nbytes are multiples of 16,
  *          and src is global memory (not shared, not local).
- * shared   memory of the block, a multiple of 16, that nobody else uses from before the call (a
- *          group sync) until it returns. Holds nothing afterwards.
+ * shared   memory of the block, its address a multiple of 16, which no other call or code uses from
+ *          a group sync before the call until it returns. Holds nothing afterwards.
  * shared_nbytes  its size. With 64 KiB an SM reaches its highest rate over a link; with less than
  *          192 bytes the engine is not used.
  * Returns  as shmemd_putmem: src and shared are reusable, in all calling threads. The data count as

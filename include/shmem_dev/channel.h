@@ -74,8 +74,8 @@ SHMEMD_FN void shmemd_channel_put_nbi_warp(const shmemd_ctx_t *ctx, void *dst, c
 					    when));
 }
 
-/* Add to *dst on PE pe, behind all that was sent on this channel before; the old value is not asked
- * for.
+/* Add to *dst on PE pe, ordered after all that was sent on this channel before; the old value is
+ * not returned.
  *
  * Callers  one thread.
  * dst      symmetric address, aligned to its size.
@@ -101,7 +101,7 @@ SHMEMD_FN void shmemd_channel_add_u64(const shmemd_ctx_t *ctx, uint64_t *dst, ui
 	shmemdi_amo_ordered(ctx, shmemdi_op_when(op, when), value);
 }
 
-/* Set the signal word sig on PE pe, behind all that was sent on this channel before.
+/* Set the signal word sig on PE pe, ordered after all that was sent on this channel before.
  *
  * Callers  one thread.
  * sig, value, pe  as shmemd_signal_op with SHMEMD_SIGNAL_SET.

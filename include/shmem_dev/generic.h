@@ -199,7 +199,7 @@ typedef struct shmemdi_no_type shmemdi_no_type_t;
 	SHMEMDI_SELECT(WAIT, ivars, test_some_vector) \
 		(ctx, ivars, nelems, indices, mask, cmp, values)
 
-/* As shmemd_atomic_set_u64 and those below it. That of float and double add returns a status. */
+/* As shmemd_atomic_set_u64 and those below it. The add of float and double returns a status. */
 #define shmemd_atomic_set(ctx, dst, value, pe) \
 	SHMEMDI_SELECT(AMO, dst, atomic_set)(ctx, dst, value, pe)
 #define shmemd_atomic_add(ctx, dst, value, pe) \

@@ -156,8 +156,7 @@ SHMEMD_FN void shmemd_signal_op_grid(const shmemd_ctx_t *ctx, shmemd_grid_t grid
  * arrived  as shmemd_signal_op_grid.
  * Returns  when all threads of the calling block's group have copied their parts, or by NIC, in the
  *          thread that posts, when the NIC has read src; then as shmemd_signal_op_grid. src is
- *          reusable after a barrier of the grid, or when pe has answered the
- *          signal.
+ *          reusable after a barrier of the grid, or when pe has answered the signal.
  * Errors   latched, as shmemd_putmem_signal and shmemd_signal_op_grid. ERR_TIMEOUT by NIC: both
  *          are posted. ERR_REFUSED, ERR_PATH, ERR_PEER, ERR_LOST, in mixed transport (signal.h)
  *          ERR_TIMEOUT, and in check builds a wrong value of arrived: no signal is sent, but data

@@ -86,9 +86,10 @@ SHMEMD_FN void shmemd_fence_group(const shmemd_ctx_t *ctx, shmemd_group_t g SHME
 	shmemdi_fence(ctx, SHMEMDI_CALLER(FENCE), g, SHMEMDI_ALL_SIGNAL);
 }
 
-/* As shmemd_fence_warp, but only for what the warp's thread 0 sends after it: cheaper where all
- * members are mapped, since one thread fences for all. It covers what all threads of the warp sent
- * before. Another thread that signals afterwards calls shmemd_fence first.
+/* As shmemd_fence_warp, but only for what the warp's thread 0 sends after it: cheaper in a team
+ * without mixed transport (SHMEMD_CTX_MIXED_TRANSPORT), since one thread fences for all. It covers
+ * what all threads of the warp sent before. Another thread that signals afterwards calls
+ * shmemd_fence first.
  *
  * Callers  all 32 threads of a warp, converged, with equal arguments.
  */

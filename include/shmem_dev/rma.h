@@ -5,9 +5,10 @@
  * shmem_dev.h does not include.
  *
  * Calls on a PE behind a NIC have further errors: ERR_REFUSED, ERR_PATH, ERR_PEER, ERR_LOST when
- * the channel has failed; if they wait also ERR_TIMEOUT: a get is still under way then and may
- * write dst until a quiet succeeds. What a group posts without waiting is covered by a quiet of the
- * same group, or of a thread that synchronised with it. */
+ * the channel has failed; if they wait also ERR_PEER when the PE has died or left, and ERR_TIMEOUT:
+ * a get is still under way then and may write dst until a quiet succeeds. What a group posts
+ * without waiting is covered by a quiet of the same group, or of a thread that synchronised with
+ * it. */
 #ifndef SHMEMD_RMA_H
 #define SHMEMD_RMA_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Calls that the host puts on a stream: each launches a small kernel of the unit that includes this
- * file. Optional; not part of shmem_dev.h.
+/* Calls that the host puts on a stream: each launches a kernel, or two, of the unit that includes
+ * this file. Optional; not part of shmem_dev.h.
  *
  * A call is executed after what the stream has before, and covers it: a put reads what earlier
  * kernels wrote, a signal is ordered after what they sent to its PE (by NIC: on the context's

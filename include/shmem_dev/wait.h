@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Waiting for a word of this PE's own memory to change. A wait ends by success, when a PE has
- * died or cannot be reached any more, or by a time limit if one is set; by default none is
+/* Waiting for a word of this PE's own memory to change. A wait ends by success, when a PE has died,
+ * has left or cannot be reached any more, or by a time limit if one is set; by default none is
  * (impl/spin.h).
  *
  * A call with `_for` in its name, here and in the other headers, compares the time with its limit

@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Waiting for, and testing, several words of this PE at once: all, any or some elements of an
  * array. shmem_dev.h does not include this header. Here are the forms for uint64_t; typed.h has
- * them for each type that waits know (shmemd_int_wait_until_any).
+ * them for each type that waits take (shmemd_int_wait_until_any).
  *
  * A wait returns a status as all waits do, and what it found through a pointer, which is its first
  * argument after the context: an index, or a number of elements. If it found nothing, that is
@@ -139,7 +139,7 @@ SHMEMD_FN int shmemd_wait_until_any_vector_for_u64(const shmemd_ctx_t *ctx, size
  * Callers  one thread.
  * count    receives how many did, in one look at each; 0: the set is empty, or an error.
  * indices  [nelems] any memory this thread writes: receives their numbers, in ascending order. What
- *          is behind them is unchanged.
+ *          is after them is unchanged.
  * ivars, nelems, mask, cmp, value  as shmemd_wait_until_all.
  * Returns  SHMEMD_OK: those elements held.
  * Errors   those of shmemd_wait_until_all.

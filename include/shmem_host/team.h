@@ -15,7 +15,7 @@
  *
  * A member that died or left is not waited for. So these calls work, in contrast to shmemh_barrier,
  * shmemh_allgather and shmemh_malloc, after a PE is gone: the others make a team, of which no gone
- * PE can be a member, and kernels with its context know nothing of that PE. shmemh_error_clear
+ * PE can be a member, and kernels with its context do not depend on that PE. shmemh_error_clear
  * removes what earlier kernels latched; memory that was allocated before stays usable;
  * shmemh_finalize waits for no PE then, so call shmemh_team_barrier before it. If the process with
  * the hub has died, PEs are cut off from each other, and only teams of one PE can be made. */

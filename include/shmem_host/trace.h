@@ -33,8 +33,9 @@ extern "C" {
 SHMEMH_API int shmemh_trace_start(shmemh_t *job, uint32_t n_events);
 
 /* Write what all PEs have recorded to one file, in the trace event format (JSON). The name of a PE
- * that lost events says how many. Recording goes on behind what is there. Collective over the world
- * team; PEs that did not start have no events. No kernel that records is running on any PE.
+ * that lost events says how many. Later events are added to those that are there. Collective over
+ * the world team; PEs that did not start recording have no events. No kernel that records is
+ * running on any PE.
  *
  * Clocks. A wait cannot have ended before the signal that it saw began. So a message bounds the
  * offset between the clocks of two PEs from one side. Messages in the other direction, or by way of
@@ -62,8 +63,8 @@ SHMEMH_API int shmemh_trace_start(shmemh_t *job, uint32_t n_events);
  * arrow.
  *
  * path     the file, on PE 0; other PEs pass what they like.
- * phases   [n_phases] names of the phases 0, 1 ... (shmem_dev/trace.h), on PE 0; those without a
- *          name are called "phase 7".
+ * phases   [n_phases] names of the phases 0, 1 ... (shmem_dev/trace.h), on PE 0; phases without a
+ *          name have their number, as in "phase 7".
  * Returns  SHMEMH_OK; on all PEs the same of: ERR_SYSTEM (the file), ERR_NO_MEMORY, ERR_CUDA; as
  *          shmemh_barrier.
  */

@@ -180,10 +180,10 @@ SHMEMD_ASSERT_AT(shmemd_ctx_t, channels, 112);
 /* NICs are in use. They reach every member. */
 #define SHMEMD_CTX_NIC 4u
 
-/* Some member is mapped, and the team lacks SM_ATOMICS: as soon as one member is not mapped, or a
- * link has no native atomics, all atomics of the team go by NIC, also those to mapped members and
- * to the PE itself. This is the normal case on several nodes. A mapped PE is then reached by stores
- * and by NIC, and shmemd_fence makes the order between the two. */
+/* NICs are in use, some member is mapped, and the team lacks SM_ATOMICS: as soon as one member is
+ * not mapped, or a link has no native atomics, all atomics of the team go by NIC, also those to
+ * mapped members and to the PE itself. This is the normal case on several nodes. A mapped PE is
+ * then reached by stores and by NIC, and shmemd_fence makes the order between the two. */
 #define SHMEMD_CTX_MIXED_TRANSPORT 8u
 
 /* The CQE of a READ or of a fetching atomic may become visible to this GPU before the result does.

@@ -36,11 +36,11 @@ enum shmemd_mlx5_opcode {
 	0x40u /* fence mode 2: starts after all earlier READs and atomics */
 
 #define SHMEMD_MLX5_INLINE 0x80000000u          /* of a segment's byte count: the data follow */
-#define SHMEMD_MLX5_INLINE_MAX 28u              /* bytes in a WQE of one block */
+#define SHMEMD_MLX5_INLINE_MAX 28u              /* bytes in a WQE of one WQEBB */
 #define SHMEMD_MLX5_MAX_MSG ((uint64_t)1 << 30) /* bytes of one message */
 
 /* CQE: 64 bytes. Its last 8 as they lie in memory: opcode of the WQE (1), QPN (3), index of the
- * WQE's first block (2), signature (1), opcode of the CQE and owner bit (1). */
+ * WQE's first WQEBB (2), signature (1), opcode of the CQE and owner bit (1). */
 #define SHMEMD_CQE_NBYTES 64
 #define SHMEMD_CQE_TAIL 56
 #define SHMEMD_CQE_SYNDROMES 48 /* 8 bytes; the 7th: vendor's, the 8th: syndrome */

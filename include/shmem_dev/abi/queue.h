@@ -15,8 +15,8 @@
  *
  * The completion queue is a ring of as many CQEs as the send queue has WQEBBs, overrun ignored. It
  * is not a collapsed one, in which the CQEs of flushed WQEs overwrite the one with the cause (tens
- * of microseconds later). It cannot overrun: the WQEBB of a CQE's WQE is not reused
- * before `done` has passed it.
+ * of microseconds later). It cannot overrun: the WQEBB of a CQE's WQE is not reused before `done`
+ * has passed it.
  *
  * The path of a channel (queue pair, queue memory, doorbell register, column of keys) has an epoch.
  * The line of a channel is what a poster loads: ready, done, path, queue, doorbell. All but done
@@ -68,13 +68,13 @@
 /* Bit 0 of `rung` and of `done` is a lock: a thread is ringing the doorbell, or reading CQEs. */
 #define SHMEMD_BUSY 1u
 
-/* Word `rung`: bit 0 BUSY, bits 32-63 WQEBBs that the doorbell was rung for. Valid only
- * while `ready` lacks RUNG. */
+/* Word `rung`: bit 0 BUSY, bits 32-63 WQEBBs that the doorbell was rung for. Valid only while
+ * `ready` lacks RUNG. */
 #define SHMEMD_RUNG_WORD(index) ((uint64_t)(uint32_t)(index) << 32)
 #define SHMEMD_RUNG_INDEX(word) ((uint32_t)((word) >> 32))
 
-/* Word `done`: bit 0 BUSY, bits 1-16 CQEs consumed, mod 2^16, bits 17-63 WQEBBs
- * completed. */
+/* Word `done`: bit 0 BUSY, bits 1-16 CQEs consumed, mod 2^16, bits 17-63 WQEBBs completed.
+ */
 #define SHMEMD_DONE_INDEX_BITS 47
 #define SHMEMD_DONE_WORD(index, cqes) ((uint64_t)(index) << 17 | (uint64_t)((cqes)&0xffffu) << 1)
 #define SHMEMD_DONE_INDEX(word) ((uint64_t)(word) >> 17)
@@ -163,8 +163,8 @@ typedef struct shmemd_channel {
 	uint64_t doorbell; /* tagged address of the register, or of the host's word */
 	uint64_t rung;
 	/* As `ready`: end of the last flush (READ, and DUMP if it has one) and, in place of the
-	 * count of CQEs, the number of its CQE. A
-	 * poster that is no flush moves it on when it lags far behind (shmemdi_sq_note_flush). */
+	 * count of CQEs, the number of its CQE. If it lags far behind `ready`, a poster of other
+	 * WQEs moves it on (shmemdi_sq_note_flush). */
 	uint64_t flush;
 	uint64_t ticket;    /* of the next bounce buffer */
 	uint64_t doorbells; /* counter: doorbells rung */

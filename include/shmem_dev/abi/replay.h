@@ -128,7 +128,7 @@ enum shmemd_replay_fate {
 	SHMEMD_REPLAY_AMBIGUOUS = 2, /* a NOP, and the result is lost */
 };
 
-/* What becomes of a WQE. is_executed: by the responder; is_sunk: an atomic whose result nobody
+/* What becomes of a WQE. is_executed: by the responder; is_sunk: an atomic whose result no thread
  * reads. */
 SHMEMD_ABI_FN int shmemd_replay_fate(shmemd_replay_kind_t kind, int is_executed, int is_sunk)
 {

@@ -55,11 +55,11 @@
  *                                      store-buffer outcome: two PEs put, quiet, get and both miss
  *                                      the other's put.
  *   For the queues of a NIC, whose memory is pinned host or device memory:
- *   shmemd_arch_fence_before_publish()   Release alone, GPU scope: WQEs, payload and doorbells of
- *                                      before are visible to a thread of this GPU that acquires the
- *                                      mark or `ready` stored afterwards, before that thread rings.
- *                                      Prevents: the NIC executes WQEBBs of the lap before; a
- *                                      doorbell with a smaller index after a larger one.
+ *   shmemd_arch_fence_before_publish()   Release alone, GPU scope: earlier WQEs, payload and
+ *                                      doorbells are visible to a thread of this GPU that acquires
+ *                                      the mark or `ready` stored afterwards, before that thread
+ *                                      rings. Prevents: the NIC executes WQEBBs of the lap before;
+ *                                      a doorbell with a smaller index after a larger one.
  *   shmemd_arch_fence_before_record()     Release alone: WQEs of this thread, and those that it has
  *                                      acquired, are visible before the doorbell record that covers
  *                                      them. Prevents: the NIC executes WQEBBs of the lap before.
@@ -70,11 +70,11 @@
  *                                      GPU's memory, which the NIC reads through the GPU's L2.
  *   shmemd_arch_fence_acquire()        acquire alone, and so almost free on sm_90 and later; below,
  *                                      and before CUDA 12.8, acq_rel. After a relaxed read of a
- *                                      completion, or of what another thread tells of one, the
- *                                      NIC's writes before it are visible; after one of `ready` or
- *                                      of a mark, other posters' WQEs. Prevents: a value read
- *                                      before the NIC wrote it; a doorbell that covers WQEs which
- *                                      the NIC cannot see yet.
+ *                                      completion, or of a word by which another thread reports
+ *                                      one, the NIC's writes before it are visible; after one of
+ *                                      `ready` or of a mark, other posters' WQEs. Prevents: a value
+ *                                      read before the NIC wrote it; a doorbell that covers WQEs
+ *                                      which the NIC cannot see yet.
  *
  * 5. Atomic read-modify-write, relaxed, system scope; memory of this GPU, and of peers only with
  *    SHMEMD_CTX_SM_ATOMICS (links with native atomics); T = u32, u64
@@ -110,8 +110,8 @@
  *   uint64_t shmemd_arch_time_ns(void)   monotonic nanoseconds (%globaltimer; virtual clock under
  *                                        the emulator); resolution may be as coarse as 1 us
  *   void     shmemd_arch_spin_hint(void) body of every poll loop; the emulator reschedules here
- *   SHMEMD_ARCH_POLLS_PER_HOST_LOOK      a wait looks at words in the host's memory at each poll of
- *                                        this number: a multiple of 64 (impl/spin.h)
+ *   SHMEMD_ARCH_POLLS_PER_HOST_LOOK      a multiple of 64: a wait looks at words in the host's
+ *                                        memory once in so many polls (impl/spin.h)
  *
  * 8. Queues of a NIC
  *   void     shmemd_arch_st_wqe(void *p, uint32_t w0, uint32_t w1, uint32_t w2, uint32_t w3)

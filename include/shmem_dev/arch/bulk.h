@@ -2,8 +2,8 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Section 11 of the porting contract (arch.h): the bulk-copy engine of sm_90 and later, which
  * copies between the shared memory of a block and mapped memory while its threads go on. cuda.h's
- * part is bulk_cuda.h; bulk_cpu.h is the emulator's, which carries a copy out as late as this list
- * allows.
+ * part is bulk_cuda.h; bulk_cpu.h is the emulator's, which carries a copy out when a thread waits
+ * for it, with the exceptions that are named there.
  *
  *   SHMEMD_ARCH_HAS_BULK      is there an engine? If not, nothing below may be called but is_shared
  *                             and the two fences, which are empty then.

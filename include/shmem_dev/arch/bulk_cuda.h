@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The primitives of arch/bulk.h in PTX. Below sm_90 they are empty, and only the
- * fences among them are called. */
+/* The primitives of arch/bulk.h in PTX. Below sm_90 all but is_shared are empty, and only the two
+ * fences are called. */
 #ifndef SHMEMD_ARCH_BULK_CUDA_H
 #define SHMEMD_ARCH_BULK_CUDA_H
 

@@ -61,7 +61,7 @@ typedef struct shmemsim_thread {
 } shmemsim_thread_t;
 
 SHMEMSIM_API extern const shmemsim_thread_t *shmemsim_self;
-SHMEMSIM_API extern uint32_t shmemsim_hooks; /* not 0: shmemsim_access wants to see each access */
+SHMEMSIM_API extern uint32_t shmemsim_hooks; /* not 0: each access calls shmemsim_access */
 SHMEMSIM_API extern uint32_t shmemsim_wrote; /* set by each store; the scheduler clears it */
 
 enum shmemsim_access {
@@ -84,7 +84,7 @@ enum shmemsim_access {
 /* Added to a load, with weak memory: if an older value could be read too, the run fails. For a
  * reader that relies on the writer's fences. */
 #define SHMEMSIM_ORDERED 0x400
-/* Added to a store: it gives a lock back and changes nothing else: no news to who polls. */
+/* Added to a store: it only releases a lock, so threads that poll need not look again. */
 #define SHMEMSIM_NO_NEWS 0x800
 
 #define SHMEMSIM_AS_RELEASE 1 /* do the access with release order (thread sanitizer, see above) */
@@ -488,7 +488,7 @@ SHMEMD_FN int shmemd_arch_bar_or(uint32_t id, uint32_t nthreads, int pred)
 	return shmemsim_bar(id, nthreads, pred, NULL) != 0;
 }
 
-/* Lanes are together in one place of the source: a macro. */
+/* Lanes are converged only at one place of the source: a macro, so that it names the caller's. */
 #define SHMEMD_ARCH_SITE_OF(file, line) file ":" #line
 #define SHMEMD_ARCH_SITE(file, line) SHMEMD_ARCH_SITE_OF(file, line)
 #define shmemd_arch_activemask() shmemsim_activemask(SHMEMD_ARCH_SITE(__FILE__, __LINE__))

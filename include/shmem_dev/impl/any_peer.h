@@ -388,8 +388,8 @@ SHMEMD_FN_ANY_PEER int shmemdi_word_mapped(const shmemd_ctx_t *ctx, uint32_t fla
 }
 
 /* A word of op.nbytes bytes at any PE: stored or updated, as kind (shmemdi_word_op) says, except
- * ADDF. Latches what it returns: where the caller did, the path to a mapped PE tested the status,
- * too. */
+ * ADDF. Latches what it returns: if the caller did so, the path to a mapped PE would test the
+ * status, too. */
 SHMEMD_FN int shmemdi_word_any(const shmemd_ctx_t *ctx, shmemdi_target_t target, shmemdi_op_t op,
 			       int kind, uint64_t value)
 {
@@ -403,7 +403,8 @@ SHMEMD_FN int shmemdi_word_any(const shmemd_ctx_t *ctx, shmemdi_target_t target,
 	return shmemdi_word_by_nic(target, op, kind, value);
 }
 
-/* The old value of a word at any PE, which kind (shmemdi_word_op) updates; LOAD only reads it. */
+/* The old value of a mapped word, which kind (shmemdi_word_op) updates; FETCH and LOAD only read
+ * it. */
 SHMEMD_FN uint64_t shmemdi_fetch_at(char *at, shmemdi_op_t op, int kind, uint64_t value,
 				    uint64_t cond)
 {
@@ -414,6 +415,7 @@ SHMEMD_FN uint64_t shmemdi_fetch_at(char *at, shmemdi_op_t op, int kind, uint64_
 	return shmemdi_p2p_atom8(at, kind, value, cond);
 }
 
+/* The same of a word at any PE: checked, and its transport selected. Latches nothing. */
 SHMEMD_FN_ANY_PEER_WAIT shmemdi_result_t shmemdi_fetch_any(const shmemd_ctx_t *ctx,
 							   shmemdi_ref_t ref, shmemdi_op_t op,
 							   int kind, uint64_t value, uint64_t cond)

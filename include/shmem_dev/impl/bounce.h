@@ -72,7 +72,7 @@ SHMEMD_FN_COLD int shmemdi_bounce_take(const shmemdi_chan_t *c, shmemdi_call_t c
 	}
 	/* Its last user has read it before our result arrives. */
 	shmemd_arch_fence_acquire();
-	/* An abandoned one has an owner again, which can be told that its result is lost. */
+	/* An abandoned buffer gets an owner again, so that a switch can mark a result as lost. */
 	if (word & 1)
 		shmemd_arch_st_relaxed_u64(owner, ticket << 1);
 	return SHMEMD_OK;

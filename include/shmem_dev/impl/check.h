@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Argument checks of SHMEMD_CHECK builds. In other builds each returns SHMEMD_OK and folds away.
- * A failed check has written the record; the caller returns or latches the status. */
+ * A failed check has written the record, or for a bad context printed a line; the caller returns or
+ * latches the status. */
 #ifndef SHMEMD_IMPL_CHECK_H
 #define SHMEMD_IMPL_CHECK_H
 
@@ -27,8 +28,8 @@ SHMEMD_FN int shmemdi_is_live(const shmemd_ctx_t *ctx)
 	       own->flags == ctx->flags && own->sync == ctx->sync;
 }
 
-/* The context is one of shmemh_ctx_get, and its team exists. A context that is none has no place
- * for a record: the line is printed, or under the emulator ends the run. */
+/* The context is one of shmemh_ctx_get, and its team exists. Otherwise there may be no place for a
+ * record: the line is printed, or under the emulator ends the run. */
 SHMEMD_FN int shmemdi_check_ctx(const shmemd_ctx_t *ctx, shmemdi_call_t call)
 {
 	if (ctx->version >> 16 != SHMEMD_ABI_MAJOR || !ctx->error)
@@ -112,7 +113,7 @@ SHMEMD_FN void shmemdi_check_sources(const shmemd_ctx_t *ctx, shmemdi_call_t cal
 		shmemdi_latch(ctx, shmemdi_mistake(ctx, call, SHMEMD_MISTAKE_SOURCE, nbytes, 0));
 }
 
-/* The threads of the group have come, and nobody else. Groups are whole warps (group.h): in a block
+/* All threads of the group have called, and no others. Groups are whole warps (group.h): in a block
  * that ends within one, the missing lanes' part of the copy would be missing, too. */
 SHMEMD_FN int shmemdi_check_group(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g)
 {

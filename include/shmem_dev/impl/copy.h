@@ -112,8 +112,9 @@ SHMEMD_FN void shmemdi_copy_units(shmemd_group_t g, char *dst, const char *src, 
 }
 
 /* Fewer than 16 bytes before the first or after the last whole unit, by one thread, in the widest
- * pieces that fit: bytes at most three times, then 4, then 8. `width` is the unit's: dst and src
- * are equally misaligned in it. */
+ * pieces that fit: at most one of 8 bytes, one of 4 and three of 1, in this order after the last
+ * unit, in the reverse order before the first. `width` is the unit's: dst and src are equally
+ * misaligned in it. */
 SHMEMD_FN void shmemdi_copy_edge(char *dst, const char *src, size_t nbytes, uint32_t width)
 {
 	while (nbytes) {

@@ -70,8 +70,8 @@ SHMEMD_FN int shmemdi_is_done_failed(const shmemdi_chan_t *c, uint32_t end, uint
 }
 
 /* Poll once for the completion of all WQEBBs before `end`, reading CQEs in order. Returns whether
- * they are complete; if not, *status may tell why they never will be. Their
- * posters may have deferred the doorbell to the waiter: ring it first. */
+ * they are complete; if not, *status may say why they never will be. Their posters may have
+ * deferred the doorbell to the waiter: ring it first. */
 SHMEMD_FN int shmemdi_cq_poll_index(const shmemdi_chan_t *c, shmemdi_call_t call, uint32_t end,
 				    int *status)
 {

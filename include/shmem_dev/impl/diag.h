@@ -30,8 +30,8 @@
 /* A call that is not recorded, or whose caller records it. */
 #define SHMEMDI_NOT_TRACED (~(uint64_t)0)
 
-/* Who called, for the record: the operation. With SHMEMD_TRACE also when the call began
- * (impl/trace.h), in check builds also the call site. */
+/* A call, for the record: its operation. With SHMEMD_TRACE also when it began (impl/trace.h), in
+ * check builds also the call site. */
 typedef struct shmemdi_call_t {
 	uint32_t op; /* shmemd_op */
 #ifdef SHMEMD_TRACE

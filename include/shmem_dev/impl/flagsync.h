@@ -13,15 +13,16 @@
  *   What e + 1 overwrites has served: its reader needs e until it finished e, and e + 1 says that
  *   as well.
  *   Timeout and repetition. A times out in e with its flags sent. `number` stays e - 1, so the
- *   repetition is for the same flags. They are not sent again: a queue whose completions do not
- *   come would fill up with them. It waits on for those missing. Others may have finished e and
- *   sent e + 1 meanwhile.
+ *   repetition is for the same flags. They are not sent again, unless the status of a barrier's
+ *   quiet has changed: a queue whose completions do not come would fill up with them. A waits on
+ *   for the flags that are missing. Others may have finished e and sent e + 1 meanwhile.
  *   Several polling threads. Each acquires the flags it polled; the group sync in shmemdi_agree
  *   hands that on to all. Each signalling thread fences after the entry group sync, which makes
  *   the fence cover the stores of all threads.
- *   `number`, and what was sent. All threads of the group read them between the entry sync and the
- *   agreement; the leader writes them after the agreement, and goes through the next call's entry
- *   sync later still: no thread reads the new values in this call or the old ones in the next. */
+ *   `number`, and what was sent. The threads of the group that use them read them between the entry
+ *   sync and the agreement; the leader writes them after the agreement, and goes through the next
+ *   call's entry sync later still: no thread reads the new values in this call or the old ones in
+ *   the next. */
 #ifndef SHMEMD_IMPL_FLAGSYNC_H
 #define SHMEMD_IMPL_FLAGSYNC_H
 
@@ -164,9 +165,9 @@ SHMEMD_FN uint32_t shmemdi_flag_before(uint64_t last, uint64_t next)
  * before which operations were lost. A quiet that timed out keeps them back: it may still succeed
  * when the call is repeated. k: the channel that a barrier completes.
  *
- * If no NIC is in use, a thread that has no flag to send executes nothing but the group syncs, and
- * in a barrier the fences: each instruction costs 8 cycles of the SM when 32 warps of a block
- * execute it. */
+ * If no NIC is in use, a thread of rank n_pes or more, which has no flag to send, executes nothing
+ * but the group syncs, and in a barrier the fence: each instruction costs 8 cycles of the SM when
+ * 32 warps of a block execute it. */
 SHMEMD_FN int shmemdi_sync_steps(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 				 shmemdi_limit_t limit, uint32_t k, int has_nic)
 {

@@ -74,7 +74,7 @@ SHMEMD_FN char *shmemdi_p2p_mapped(const shmemd_ctx_t *ctx, const void *sym, int
 	return shmemdi_p2p_at(ctx, ctx->peers[pe].base, sym);
 }
 
-/* Words of `width` bytes (a constant), strong and relaxed: never torn. */
+/* Words of `width` bytes, a constant in inline callers; strong and relaxed: never torn. */
 SHMEMD_FN void shmemdi_p2p_store(char *addr, uint64_t bits, uint32_t width)
 {
 	if (width == 8)
@@ -107,7 +107,7 @@ SHMEMD_FN void shmemdi_p2p_signal(char *addr, uint64_t value, int op)
 		shmemd_arch_st_relaxed_u64(addr, value);
 }
 
-/* Atomic updates of 4 or 8 bytes; kind and width are constants at each call. */
+/* Atomic updates of 4 or 8 bytes; the kind is a constant in inline callers. */
 enum shmemdi_word_op {
 	SHMEMDI_AMO_FETCH,
 	SHMEMDI_AMO_SET,

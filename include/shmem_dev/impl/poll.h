@@ -195,7 +195,7 @@ SHMEMD_FN int shmemdi_agree(shmemd_group_t g, int status)
 
 SHMEMD_STATIC_ASSERT(SHMEMD_N_STATUSES <= 16, "shmemdi_agree passes 4 bits of a status");
 
-/* Wait by the leader, for the group: its acquire and the group sync behind it order the accesses
+/* Wait by the leader, for the group: its acquire and the group sync after it order the accesses
  * of all threads. */
 SHMEMD_FN int shmemdi_wait_group(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 				 shmemdi_cond_t c, shmemdi_limit_t limit)

@@ -383,9 +383,9 @@ SHMEMD_FN int shmemdi_nic_put_rest(const shmemdi_ep_t *ep, shmemdi_call_t call,
 							      post->resv, shmemdi_wr_post_alone);
 }
 
-/* Post a simple put that has been reserved for, with its keys. Sets *must_wait if it blocks: for
- * the CQE that *ticket names. If its snapshot needs the slow path, shmemdi_nic_put_rest has waited.
- */
+/* Post a simple put that has been reserved for, with its keys. Sets *must_wait if the caller must
+ * wait for the CQE that *ticket names: if the put blocks and has not taken the slow path, on which
+ * shmemdi_nic_put_rest has waited. */
 SHMEMD_FN int shmemdi_nic_put_post(const shmemdi_ep_t *ep, shmemdi_call_t call,
 				   const shmemdi_put_t *put, shmemdi_reservation_t *post,
 				   shmemdi_put_keys_t keys, shmemdi_ticket_t *ticket,

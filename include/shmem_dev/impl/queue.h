@@ -92,7 +92,7 @@ SHMEMD_FN shmemdi_line_t shmemdi_line(const shmemd_channel_t *ch)
 	return line;
 }
 
-/* Why the channel sends nothing any more; SHMEMD_OK: it does. */
+/* The status for which the channel sends nothing any more; SHMEMD_OK: it works. */
 SHMEMD_FN int shmemdi_channel_status(const shmemdi_chan_t *c)
 {
 	return (int)SHMEMD_PATH_STATUS(shmemd_arch_ld_relaxed_u64(&c->ch->path));
@@ -116,9 +116,10 @@ SHMEMD_FN void shmemdi_channel_fail(const shmemdi_chan_t *c, int status)
 	}
 }
 
-/* Take the lock in bit 0 of a word: of `done`, of the latch's `reports`, or in a switch of `rung`.
- * The holder of `rung` waits at most for that of `done`; the holder of `done` at most, with
- * SHMEMD_CTX_FT, for that of `reports`, which waits for none. Returns the word. */
+/* Take the lock in bit 0 of a word: of `done`, of the latch's `reports`, or, in a switch, of
+ * `rung`. The holder of the lock in `rung` waits at most for the one in `done`; the holder of the
+ * one in `done` at most, with SHMEMD_CTX_FT, for the one in `reports`, whose holder waits for none.
+ * Returns the word as it was. */
 SHMEMD_FN uint64_t shmemdi_lock(uint64_t *p)
 {
 	for (;;) {
@@ -207,8 +208,9 @@ SHMEMD_FN_COLD void shmemdi_ring(const shmemdi_chan_t *c, uint64_t path, uint64_
 	}
 	shmemd_arch_fence_before_record();
 	shmemd_arch_st_relaxed_u64((void *)SHMEMD_ADDRESS(doorbell), shmemdi_qp_index(path, end));
-	/* Orders this store before that of the next poster, which acquires `ready`. The proxy would
-	 * never read a greater index that a smaller one has replaced. */
+	/* Orders this store before that of the next thread that rings, which acquires `ready` or
+	 * the lock in `rung`. Otherwise this index could replace a greater one that the proxy has
+	 * not read. */
 	shmemd_arch_fence_before_publish();
 	shmemd_arch_red_add_u64(&c->ch->doorbells, 1);
 }
@@ -225,9 +227,9 @@ SHMEMD_FN int shmemdi_is_rung(uint64_t ready, uint64_t rung, uint32_t end)
  * lock here waits for nothing; one that holds it in a switch waits for the lock of `done`.
  *
  * The compare-and-swap is on the value of `rung` that showed the need. RUNG is set only by a poster
- * that found it set or that advanced `rung` under this lock, or by a switch, which, if it found
- * RUNG clear, stores to `rung` all that is published. So a thread that saw RUNG clear, and was
- * overtaken, fails to take the lock, or finds that its WQEBBs are covered. */
+ * that found it set or that advanced `rung` under this lock, or by a switch; a switch that found
+ * RUNG clear stores to `rung` the index after all that is published. So a thread that saw RUNG
+ * clear, and was overtaken, fails to take the lock, or finds that its WQEBBs are covered. */
 SHMEMD_FN_COLD void shmemdi_ring_until(const shmemdi_chan_t *c, uint32_t end)
 {
 	for (;;) {
@@ -245,7 +247,7 @@ SHMEMD_FN_COLD void shmemdi_ring_until(const shmemdi_chan_t *c, uint32_t end)
 			continue;
 		}
 		line = shmemdi_line(c->ch);
-		/* The doorbell is for WQEs of those who published what `ready` counts. */
+		/* The doorbell covers all WQEBBs that `ready` counts, also of other posters. */
 		shmemd_arch_fence_acquire();
 		shmemdi_ring(c, line.path, line.queue, line.doorbell,
 			     SHMEMD_READY_INDEX(line.ready));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Reports of a path's faults to the host (abi/fault.h), where faults of paths are tolerated. Called
- * seldom, by threads that have found an error CQE or waited for too long. They take the addresses
- * of the channel and of its context, and the channel's index: a shmemdi_chan_t would be kept in
- * memory for the call. */
+ * seldom, by threads that have found an error CQE or waited for too long. The functions take the
+ * addresses of the channel and of its context, and the channel's index: a shmemdi_chan_t would be
+ * kept in memory for the call. */
 #ifndef SHMEMD_IMPL_REPORT_H
 #define SHMEMD_IMPL_REPORT_H
 
@@ -14,9 +14,9 @@ SHMEMD_FN uint32_t shmemdi_report_index(const shmemdi_chan_t *c)
 	return c->k * c->ctx->n_world + c->world_pe;
 }
 
-/* Store a report, with the lock of `done`. Its number comes last. The lock orders threads that
- * report for different channels: the host, which acquires the number, sees the words of all reports
- * up to that number. */
+/* Store a report, with the lock of `done`. Its number comes last. The lock in `reports` orders
+ * threads that report for different channels: the host, which acquires the number, sees the words
+ * of all reports up to that number. */
 SHMEMD_FN void shmemdi_report(const shmemd_ctx_t *ctx, shmemd_channel_t *ch, uint32_t i,
 			      uint64_t word)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The transport of an operation: the arguments are checked, and the PE is mapped, or a NIC reaches
+/* Check the arguments of an operation and select its transport: the PE is mapped, or a NIC reaches
  * it, or neither. */
 #ifndef SHMEMD_IMPL_SELECT_H
 #define SHMEMD_IMPL_SELECT_H
@@ -29,8 +29,8 @@ typedef struct shmemdi_target_t {
 	int may_be_mapped; /* 0: by NIC */
 } shmemdi_target_t;
 
-/* In check builds the context may not be filled, and pe may be no member: the function refuses
- * them before it uses the channel. */
+/* In check builds a context that is not filled, or a pe that is no member, gives a target without
+ * addresses: the function that takes it refuses both before it uses the channel. */
 SHMEMD_FN shmemdi_target_t shmemdi_target(const shmemd_ctx_t *ctx, int pe)
 {
 	shmemdi_target_t target = {{{0, 0, 0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, 0}, 0};

@@ -377,7 +377,7 @@ SHMEMD_FN shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t dep
 			/* Acquire: another poster has published for this one, or the channel has
 			 * failed. What that publication covers, including the bit in `used`, must
 			 * be visible to a later quiet of this thread or of its coalesced lanes
-			 * (explore ring_order, seed 526). */
+			 * (tests/explore, ring_order). */
 			shmemd_arch_fence_acquire();
 			return turn;
 		}
@@ -544,7 +544,7 @@ SHMEMD_FN_COLD uint64_t shmemdi_sq_submit_general(shmemdi_chan_t c, shmemdi_pend
 }
 
 /* Has a poster with this snapshot the turn, and nothing to do in it but to publish and to ring or
- * leave the doorbell: no lock to take, no proxy to tell, no flush to note? Every post executes
+ * leave the doorbell: no lock to take, no doorbell proxy, no flush to note? Every post executes
  * this, so it has few comparisons. */
 SHMEMD_FN int shmemdi_sq_is_plain(const shmemdi_pending_t *at, int when)
 {

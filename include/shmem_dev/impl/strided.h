@@ -101,7 +101,7 @@ SHMEMD_FN int shmemdi_elems_by_nic(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 }
 
 /* put (is_get: get) of elements, by all threads of op.g. Out of line, with the context in memory
- * and its channel k, for calls that hardly a kernel makes. */
+ * and its channel k, for calls that hardly any kernel makes. */
 SHMEMD_FN_COLD int shmemdi_strided(const shmemd_ctx_t *device_copy, uint32_t k, shmemdi_op_t op,
 				   shmemdi_elems_t e, int is_get)
 {

@@ -123,8 +123,8 @@ SHMEMD_FN void shmemdi_wqe_store(const shmemdi_chan_t *c, const shmemdi_move_t *
 	}
 }
 
-/* Does its local segment name a bounce buffer? By the key, since an offset in the heap may equal
- * the address of a buffer. */
+/* Does its local segment name a bounce buffer or the sink? By the key, since an offset in the heap
+ * may equal the address of a buffer. */
 SHMEMD_FN int shmemdi_wqe_bounces(const shmemdi_chan_t *c, const shmemdi_move_t *m,
 				  const uint32_t *w, shmemd_replay_kind_t kind)
 {
@@ -207,7 +207,7 @@ SHMEMD_FN uint32_t shmemdi_move_one(const shmemdi_chan_t *c, shmemdi_move_t *m, 
 	return kind.wqebbs;
 }
 
-/* Move the WQEs of [first, end). Returns what is left. */
+/* Move the WQEs of [first, end). Returns `m` as it is after the last one. */
 SHMEMD_FN_COLD shmemdi_move_t shmemdi_move_all(shmemdi_chan_t c, shmemdi_move_t m, uint32_t first,
 					       uint32_t end)
 {
@@ -259,9 +259,9 @@ typedef struct shmemdi_order_copy {
 	uint32_t k, world_pe, start, executed;
 } shmemdi_order_copy_t;
 
-/* Read an order that is not carried out, if there is one. The host rewrites the fields
- * only after `carried_out` has reached `number`. So if `carried_out` still differs from it, the
- * fields just loaded belong to this order. */
+/* Read an order that is not carried out. Returns whether there is one. The host stores `announced`
+ * before the fields of an order, with a release fence in between. So if `announced` still equals
+ * `number` after the fields were loaded, they are those of this order. */
 SHMEMD_FN int shmemdi_order_read(const shmemd_switch_order_t *order, shmemdi_order_copy_t *o)
 {
 	o->number = shmemd_arch_ld_acquire_u64(&order->number);
@@ -284,7 +284,7 @@ SHMEMD_FN int shmemdi_order_follows(const shmemdi_order_copy_t *o, uint32_t epoc
 	return SHMEMD_TAG(o->path) == ((epoch + 1) & 0xff);
 }
 
-/* What the thread that carries out an order tells the host. */
+/* What the thread that carries out an order reports to the host. */
 typedef struct shmemdi_switch_result {
 	uint32_t retired, replayed, ambiguous; /* as in shmemd_switch_order_t */
 } shmemdi_switch_result_t;
@@ -397,8 +397,8 @@ SHMEMD_FN uint64_t shmemdi_switch_line(const shmemdi_chan_t *c, const shmemdi_or
 	return SHMEMD_READY_WORD(end, cqes, SHMEMD_READY_RUNG | epoch);
 }
 
-/* Carry out an order, while nobody else can publish. ready: as it is, and acquired; request: that
- * field of the reservation word there. has_new_epoch: the reservation word has the new epoch
+/* Carry out an order, while no other thread can publish. ready: as it is, and acquired; request:
+ * that field of the reservation word there. has_new_epoch: the reservation word has the new epoch
  * already. */
 SHMEMD_FN void shmemdi_switch(const shmemdi_chan_t *c, const shmemdi_order_copy_t *o,
 			      uint64_t ready, uint32_t request, int has_new_epoch)
@@ -414,9 +414,9 @@ SHMEMD_FN void shmemdi_switch(const shmemdi_chan_t *c, const shmemdi_order_copy_
 	now = shmemdi_switch_line(c, o, at, &result);
 	if (!(ready & SHMEMD_READY_RUNG))
 		shmemd_arch_unlock(&c->ch->rung, SHMEMD_RUNG_WORD(end));
-	/* Whoever acquires `ready` finds the CQEs of the new queue as the host has initialised
-	 * them, and `rung` and the line as they are now: without a fence, memory of before could
-	 * look like a CQE (tests/explore, ring_switch). */
+	/* A thread that acquires `ready` finds the CQEs of the new queue as the host has
+	 * initialised them, and `rung` and the line as they are now. Without the fence, what the
+	 * memory held before could look like a CQE (tests/explore, ring_switch). */
 	shmemd_arch_fence_before_publish();
 	shmemd_arch_red_add_u64(&c->ch->ready, now - ready);
 	if (!has_new_epoch)
@@ -478,8 +478,9 @@ SHMEMD_FN int shmemdi_may_help(const shmemdi_chan_t *c, uint64_t ready, uint64_t
 	       shmemd_arch_atom_cas_u64(&c->ch->resv, resv, next) == resv;
 }
 
-/* An order is pending: carry it out, if nobody else can publish on its channel. blocked: NULL, or
- * the channel on which this thread is a poster that waits for space, with the reservation word. */
+/* An order is pending: carry it out, if no other thread can publish on its channel. blocked: NULL,
+ * or the channel on which this thread is a poster that waits for space, with the reservation word.
+ */
 SHMEMD_FN_COLD void shmemdi_serve(const shmemd_ctx_t *ctx, const shmemd_channel_t *blocked,
 				  uint64_t resv)
 {

@@ -78,8 +78,8 @@ SHMEMD_FN void shmemdi_trace(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmem
 }
 
 /* Define NAME_traced, for a function that returns nothing and one that returns a status. call_at:
- * where its parameters have the call. The last argument: what is recorded of it, the arguments of
- * shmemdi_trace from g on, of which the status comes last. */
+ * where its parameters have the call. The other arguments: what is recorded of it, as shmemdi_trace
+ * takes it from g on, but for the status, which the macro adds. */
 #define SHMEMDI_TRACED_VOID(name, params, args, call_at, ...)                                      \
 	SHMEMD_FN void name##_traced params                                                        \
 	{                                                                                          \

@@ -90,7 +90,7 @@ SHMEMD_FN int shmemdi_set_is_empty(const shmemdi_set_t *s)
 	return i == s->nelems;
 }
 
-/* Where a search for any element begins. Always from 0, the elements behind one that keeps
+/* Where a search for any element begins. If it always began at 0, the elements after one that keeps
  * satisfying its comparison would never be returned; OpenSHMEM asks that a series of calls returns
  * each. A context holds nothing that a call could count in, so the clock gives the place: multiples
  * of the golden ratio are evenly spread, also if calls are equally far apart. */
@@ -262,7 +262,7 @@ SHMEMD_FN size_t shmemdi_test_some(const shmemd_ctx_t *ctx, shmemdi_call_t call,
 	return f.count;
 }
 
-/* The word of an event is one element: of a wait for any. */
+/* Only the event of a wait for any has a word: that of the element found. */
 #ifdef SHMEMD_TRACE
 SHMEMDI_TRACED_INT(shmemdi_wait_all,
 		   (const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi_set_t s,

@@ -29,7 +29,7 @@ typedef struct shmemdi_wqe_at {
 			     read it back */
 } shmemdi_wqe_at_t;
 
-/* A piece of memory as a NIC knows it. */
+/* Memory as a NIC addresses it. */
 typedef struct shmemdi_mem_t {
 	uint64_t addr;
 	uint32_t key; /* big-endian */
