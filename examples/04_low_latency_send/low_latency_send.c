@@ -14,7 +14,7 @@
  *
  * Shapes (one allocation each, on every PE; n PEs)
  *     rows    [step % 2][token][ROW_NELEMS]   uint32: token's number, payload
- *     experts [token][TOP_K]                  uint32: targets; EXPERTS on PE 0 first
+ *     experts [token][TOP_K]                  uint32: targets; the first EXPERTS on PE 0
  *     in      [step % 2][expert][from pe][MAX_TOKENS][ROW_NELEMS]   uint32: rows received
  *     count   [step % 2][expert][from pe]     uint64: rows received + 1; 0: some are missing
  *     out     [expert][n * MAX_TOKENS][ROW_NELEMS]   uint32: rows by PE and token, without gaps

@@ -26,7 +26,7 @@ typedef struct script_line {
 typedef struct script {
 	script_line_t lines[SCRIPT_LINES];
 	int n_lines, failed, is_ending;
-	const volatile uint64_t *progress; /* steps that the kernel has finished */
+	const volatile uint64_t *progress; /* steps that block 0 of the kernel has finished */
 	pthread_t thread;
 } script_t;
 

@@ -3,7 +3,7 @@
 /* An all-to-all pipeline that goes on while ports of NICs go down and come back. Every PE sends a
  * row to every PE in each step, in chunks with a signal each, and compares each chunk that it
  * receives with what it must be, to the bit. The kernel has no code for ports: the library moves
- * its channels to the PE's other port and back.
+ * its channels to the PE's other port, and back when that port goes down in turn.
  *
  *     row(from, to)[i]  =  from * 1000003 + to * 10007 + i * i + step        (mod 2^32)
  *
@@ -23,8 +23,8 @@
  *     overwritten, and this block's rows[s % 2] has been read. So two buffers need no credits and
  *     no wait for a completion. Each pair of PEs goes on at its own pace.
  *
- * A switch of a channel repeats no WRITE that was executed: a chunk that has
- * arrived is not written again, so the two buffers are enough then too.
+ * A switch of a channel repeats no WRITE that was executed: a chunk that has arrived is not written
+ * again, so the two buffers are enough then too.
  *
  * Grid: n blocks of THREADS threads, all resident at once.
  * Leaves out: work before and after the exchange (03_alltoall).

@@ -26,7 +26,7 @@ typedef struct outage {
 
 typedef struct timeline {
 	shmemh_t *job;
-	uint64_t began;    /* when the kernel was launched */
+	uint64_t began;    /* before the kernel was launched */
 	outage_t *latest;  /* [n_pes][n_channels]: detected, from and sums of the latest report */
 	outage_t *outages; /* [TIMELINE_OUTAGES] */
 	int n_channels, n_outages;
@@ -250,8 +250,8 @@ static void trace_outage(trace_t *trace, const outage_t *o, trace_track_t track)
 	}
 }
 
-/* Lines of scripts are spans until the first outage after them, on a track of each PE; an arrow
- * leads from a line to each of its outages. */
+/* Lines of scripts are spans until the next line or outage, on a track of each PE; an arrow leads
+ * from a line to each of its outages. */
 static int timeline_trace(const moment_t *moments, int n, uint64_t began, int n_channels,
 			  const char *path)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* To copy: the PEs of a job are the processes of an MPI communicator, also of a part of
- * MPI_COMM_WORLD; several jobs in one program are several communicators.
+/* A file to copy into a program. The PEs of a job are the processes of an MPI communicator, also of
+ * a part of MPI_COMM_WORLD; several jobs in one program are several communicators.
  *
  *     shmemh_attr_t attr;
  *     shmemh_uniqueid_t id;

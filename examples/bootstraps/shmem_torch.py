@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-"""To copy: the PEs of a job are the ranks of torch.distributed, or of one of its groups.
+"""A file to copy into a program. The PEs of a job are the ranks of torch.distributed, or of one of
+its groups.
 
     import torch.distributed as dist, shmem_torch
     torch.cuda.set_device(shmem_torch.local_pe() % torch.cuda.device_count())

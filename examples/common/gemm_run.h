@@ -413,7 +413,7 @@ static int gemm_run(gemm_program_t *g, const char *name)
 			gemm_print_row(pe, &rows[pe]);
 	}
 	if (me == 0 && g->stride > 1)
-		printf("compared: each %u-th row\n", g->stride);
+		printf("compared: one row in %u\n", g->stride);
 	if (me == 0)
 		printf("%s: %s\n", name, failed ? "WRONG VALUES" : "every value is right");
 	free(g->expected);
