@@ -128,7 +128,7 @@ static const char *const mistakes[] = {
 	[SHMEMD_MISTAKE_DIFFER] = "the threads of a group pass different pe, addresses or sizes: "
 				  "lane %" PRId64 " agrees with %" PRId64 " lanes of its warp",
 	[SHMEMD_MISTAKE_OUTSIDER] = "thread %" PRId64 " is not one of the group's %" PRId64
-				    ": who calls is outside of it",
+				    ": the caller is outside of it",
 	[SHMEMD_MISTAKE_SOURCE] = "the source of an earlier nbi operation, %" PRId64
 				  " bytes, was written before quiet",
 	[SHMEMD_MISTAKE_BLOCKS] = "block %" PRId64 " of the kernel calls for a grid of %" PRId64

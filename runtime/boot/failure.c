@@ -24,7 +24,7 @@ int shmemhi_send_failure(int fd, int status, const char *text, uint64_t deadline
 	return error != 0 ? error : shmemhi_send_all(fd, "", 1, deadline);
 }
 
-/* Frames that nobody has read would reset the connection, and the BYE could be lost. */
+/* Closing the socket with unread frames would reset the connection, and the BYE could be lost. */
 static void read_to_end(int fd, uint64_t deadline)
 {
 	char dropped[512];

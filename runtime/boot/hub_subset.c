@@ -66,8 +66,8 @@ static bool is_of(const subset_t *s, uint64_t tag, const int32_t *pes, int n_pes
 }
 
 /* A gather has failed: count the members that missed it, in the record of those that failed before,
- * if there is one. That record is earlier in the list than s, and takes over the
- * failure of s, which is the latest. */
+ * if there is one. That record is earlier in the list than s, and takes over the failure of s,
+ * which is the latest. */
 static subset_t *keep_missed(hub_t *hub, subset_t *s)
 {
 	subset_t *kept = hub->gathers;

@@ -118,7 +118,8 @@ static int find(const struct ifaddrs *list, const char *ifname, found_t *found)
 	return n_found;
 }
 
-/* All addresses: those of IPv4 too, whatever net.ipv6.bindv6only says. */
+/* Is it ::, which stands for all addresses? The caller includes those of IPv4, whatever
+ * net.ipv6.bindv6only says. */
 static bool is_any6(const shmemhi_addr_t *addr)
 {
 	return addr->any.sa_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&addr->v6.sin6_addr);

@@ -4,7 +4,7 @@
  * store that a C library could ask. So PE 0 starts the hub at a port that all PEs can compute
  * (MASTER_PORT + 1), and the secret is made of the environment, in which torchrun has put an id of
  * the run. Unless the user gives one (--rdzv-id), that id may be the word "none": then the secret
- * holds only values that everybody can know, and keeps jobs apart, but no attacker out. */
+ * holds only values that an attacker can guess: it keeps jobs apart, but no attacker out. */
 #include "boot/boot.h"
 
 #include <errno.h>

@@ -34,7 +34,7 @@ int shmemhi_fail_no_team(shmemh_t *job, const char *call, shmemh_team_t handle);
 /* Put a team that is complete into its slot, and return its handle. The table owns it then. */
 shmemh_team_t shmemhi_team_publish(shmemh_t *job, shmemhi_team_t *team, int slot);
 
-/* Take a team out of the table. */
+/* Take a team out of the table, release what it has, and free its slot. */
 void shmemhi_team_remove(shmemh_t *job, shmemhi_team_t *team);
 
 void shmemhi_team_sort(int32_t *roster, const int *members, int n);

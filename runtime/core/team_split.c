@@ -29,7 +29,7 @@ static const char *const op_names[] = {"team_split_strided", "team_split_2d", "t
 
 enum round { ROUND_SLOT, ROUND_MEMORY, ROUND_CTX };
 
-/* Gather mine among a roster, into the scratch's records and there. */
+/* Gather mine among a roster, into records and took_part of the scratch. */
 static int gather(shmemh_t *job, const int32_t *roster, int n, uint64_t tag,
 		  const shmemhi_team_record_t *mine)
 {
@@ -256,8 +256,8 @@ static void unmake(shmemh_t *job, shmemhi_team_t *team, int slot)
 }
 
 /* Make a team of the scratch's members [n], with this PE among them. Collective over them. status:
- * of this PE so far; if it is a failure on any member, the call fails on all. Fails: nothing is
- * left. */
+ * of this PE so far; if it is a failure on any member, the call fails on all. After a failure
+ * nothing is left. */
 static int make(shmemh_t *job, int n, int status, shmemhi_team_t *team, int *slot)
 {
 	const shmemhi_team_scratch_t *s = job->team_scratch;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The CUDA context a job uses: the one that was current when the job began. Calls on the job may
- * come from any thread, so every function makes that context current for its own duration.
+ * come from any thread, so functions that need that context make it current for their own duration.
  * Functions return a shmemh_status and leave their line in err. */
 #ifndef SHMEMHI_CUDA_CTX_H
 #define SHMEMHI_CUDA_CTX_H

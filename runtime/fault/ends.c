@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Channels that end because no path was found, or because no thread of the device carries out an
- * order. With one channel all others to that PE end: a wait for a signal of that PE does not know
- * by which channel it comes, and must end; and what is posted on another channel must not arrive
+ * order. With one channel all others to that PE end: a wait for a signal of that PE names no
+ * channel, and must end; and what is posted on another channel must not arrive
  * after what was dropped on this one. The peer does the same.
  *
  * So this end fences all its endpoints to that PE first. Then the waits of teams with that PE end,

@@ -48,7 +48,7 @@ typedef struct shmemhi_fault_out {
 	uint64_t deadline;        /* of the step of the start */
 	uint64_t retry_at, delay; /* after all addresses failed */
 	uint64_t lost_at;         /* since when it is not connected; 0: it is */
-	int is_said;              /* that it is not reached */
+	int is_said;              /* a warning has said that the PE is not reached */
 	shmemhi_challenge_t challenge;
 	shmemhi_client_hello_t hello;
 	shmemhi_verdict_t verdict;
@@ -91,7 +91,7 @@ typedef struct shmemhi_fault_links {
 	shmemhi_fault_in_t *ins;             /* [n_ins] */
 	uint32_t n_ins, n_unproved, turn;
 	uint64_t *received; /* [n_pes] seq of the latest message */
-	uint64_t accept_at; /* descriptors ran out; 0: did not happen */
+	uint64_t accept_at; /* when to accept again, without an event; 0: not needed */
 	uint32_t n_refused; /* connections ended for what they sent */
 } shmemhi_fault_links_t;
 

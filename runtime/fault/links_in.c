@@ -11,7 +11,7 @@
 #include "fault/links.h"
 
 #define HELLO_NS (5 * SHMEMHI_SECOND)
-#define PAUSE_NS (100 * SHMEMHI_MS) /* before the next accept when descriptors ran out */
+#define PAUSE_NS (100 * SHMEMHI_MS) /* after MAX_ACCEPTS, or when descriptors ran out */
 #define MAX_ACCEPTS 16              /* at a time: others are served in between */
 #define MAX_LOUD 8                  /* of the lines on strangers: they cannot flood the log */
 

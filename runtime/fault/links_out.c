@@ -233,8 +233,9 @@ static int take_acks(shmemhi_fault_out_t *out)
 			return -EPROTO;
 		if (seq < first)
 			continue;
-		/* Of a connection before this one, perhaps: what this one has not carried yet, or
-		 * only a part of it, is sent to its end, and acknowledged again. */
+		/* The messages may have been carried by an earlier connection. Drop only what this
+		 * connection has carried whole: it sends the others again, and the listener
+		 * acknowledges them again. */
 		n = (size_t)(seq - first) + 1;
 		if (n > out->n_sent)
 			n = out->n_sent;

@@ -170,7 +170,7 @@ static void on_message(shmemhi_fault_core_t *core, int pe, const shmemhi_fault_m
 	shmemhi_switch_event_t event = {(int)m->kind, m->path, m->value};
 
 	if (event.kind == SHMEMHI_EV_OFFER) {
-		/* Of an earlier path, or repeated: the transport must not keep it. */
+		/* The transport must not keep an offer of an earlier path, or a repeated one. */
 		if (!c->is_open || m->path != c->machine.path || c->machine.has_offer)
 			return;
 		event.value = config->ops->unpack(config->self, pe, m->k, m->path, m->offer);
@@ -308,8 +308,8 @@ static bool act(shmemhi_fault_core_t *core, uint32_t index)
 		shmemhi_fault_begin_order(core, c, &a);
 		break;
 	default:
-		/* Of a path that is left already, the fence does not wait until the peer's address
-		 * is found. */
+		/* If the path is left already, skip CONNECT: the fence must not wait until the
+		 * peer's address is found. */
 		if (a.kind == SHMEMHI_ACT_CONNECT && c->machine.phase != SHMEMHI_CONNECTING)
 			break;
 		if (!execute(core, index, a, &result))

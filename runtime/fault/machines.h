@@ -41,7 +41,7 @@ typedef struct shmemhi_fault_channel {
 	uint64_t detected_at, fenced_at, opened_at, resumed_at;
 	uint64_t outage_ns; /* of the latest fault, once it is over */
 	uint8_t has_no_path, is_out;
-	uint8_t has_left;            /* a path, before the latest one */
+	uint8_t has_left;            /* it has left a path before */
 	uint8_t has_failed_silently; /* a path since pathless_since */
 	uint8_t is_found_at_peer;    /* the peer found it */
 	uint8_t is_unanswered;       /* it has ended, and the device does not carry out the order */
@@ -95,7 +95,7 @@ struct shmemhi_fault_core {
 	uint64_t idle_ns;
 	uint64_t n_orders;  /* order_place of the next one */
 	int64_t ordering;   /* channel whose order the device has; -1: none */
-	uint32_t n_refused; /* events of the transport that are no reason for anything */
+	uint32_t n_refused; /* events that were ignored as a mistake (refuse in machines.c) */
 	bool is_busy;       /* something was done in this step */
 };
 

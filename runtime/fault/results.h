@@ -17,8 +17,8 @@ typedef struct shmemhi_firmware {
 	char version[64];      /* fw_ver */
 } shmemhi_firmware_t;
 
-/* Path of the file: $XDG_CACHE_HOME/shmem_dev/selftest, or
- * ~/.cache/shmem_dev/selftest. Returns 0; -1: neither HOME nor XDG_CACHE_HOME is set. */
+/* Path of the file: $XDG_CACHE_HOME/shmem_dev/selftest, or ~/.cache/shmem_dev/selftest. Returns 0;
+ * -1: neither XDG_CACHE_HOME nor HOME is an absolute path, or the path is too long. */
 int shmemhi_results_path(char *path, size_t nbytes);
 
 /* Append a result. f was opened by results_append. */

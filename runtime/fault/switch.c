@@ -65,8 +65,9 @@ static void end(shmemhi_switch_t *s, todo_t *t, uint64_t status)
 	order(s, t);
 }
 
-/* End both directions. FLUSH follows STOP here too, though nobody asks for the number: until then
- * the adapter may still write for the peer, and this PE must not use another one for atomics. */
+/* End both directions. FLUSH follows STOP here too, though no executed requests are counted: until
+ * it is done the adapter may still write for the peer, and this PE must not use another one for
+ * atomics. */
 static void close_both(shmemhi_switch_t *s, todo_t *t)
 {
 	if (has_endpoint(s))
@@ -109,7 +110,7 @@ static void prepared(shmemhi_switch_t *s, todo_t *t, uint64_t endpoint)
 		offer(s, t, endpoint);
 		return;
 	}
-	/* The peer has given up the path meanwhile. The endpoint was offered to nobody: it
+	/* The peer has left the path meanwhile (FENCE). The endpoint has not been offered: it
 	 * serves for the next path. */
 	s->has_spare = 1;
 	s->spare = endpoint;
@@ -176,8 +177,8 @@ static void dead(shmemhi_switch_t *s, todo_t *t)
 static void peer_fenced(shmemhi_switch_t *s, todo_t *t, uint64_t executed)
 {
 	s->is_peer_fenced = 1;
-	/* Of a path that this device has not used it counts nothing: keep the number of the one
-	 * that it has. */
+	/* If this device has not used the path, the number counts none of its requests: keep the
+	 * number of the path of the latest ORDER. */
 	if (s->path == s->ordered) {
 		s->executed = executed;
 		if (executed == SHMEMHI_SWITCH_LOST)

@@ -60,9 +60,9 @@ int shmemhi_address_find(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *o
 void shmemhi_address_put(const shmemhi_options_t *opt, const shmemhi_open_port_t *nic,
 			 const shmemhi_address_t *address, uint16_t udp_port, uint32_t *in);
 
-/* A UDP source port of the NIC's range for the packets of a queue pair. Network
- * switches and routers choose one of several routes by it (ECMP). It depends on both ends, so that
- * links between the same two ports use several routes. */
+/* A UDP source port of the NIC's range for the packets of a queue pair. Network switches and
+ * routers choose one of several routes by it (ECMP). It depends on both ends, so that links between
+ * the same two ports use several routes. */
 uint16_t shmemhi_udp_port(const shmemhi_open_port_t *nic, const shmemhi_qp_info_t *mine,
 			  const shmemhi_qp_info_t *peer);
 

@@ -65,7 +65,8 @@ static bool done(shmemhi_switch_event_t *result, int kind, uint32_t path, uint64
 
 /* ---- the fence ---- */
 
-/* It executes no request any more, and what it executed is in memory. */
+/* The endpoint executes no request any more, and what it executed is in memory; or its NIC is
+ * dead. */
 static void end_exposure(shmemhi_failover_t *s, shmemhi_endpoint_t *e)
 {
 	if (e->is_exposed)
@@ -155,15 +156,15 @@ static bool fence(shmemhi_failover_t *s, shmemhi_route_t *route, const shmemhi_s
 
 /* ---- a new path ---- */
 
-/* Can an order for this endpoint still come? The agent gives one order at a time
- * for a PE: that of a path which was connected may wait for orders of other channels, while the
- * path fails again and is fenced. */
+/* Can the device still be ordered to use this endpoint? A PE has one order at a time, so the order
+ * for a path that was connected may wait for orders of other channels, while that path fails and is
+ * fenced. */
 static bool awaits_order(const shmemhi_route_t *route, const shmemhi_endpoint_t *e)
 {
 	return e->link->is_connected && e->path > route->ordered->path;
 }
 
-/* Destroy what nobody uses any more: endpoints of earlier paths, which are fenced, but for those
+/* Destroy what is no longer used: endpoints of earlier paths, which are fenced, but for those
  * that the device uses or is to use. A doorbell of the path that the device has left last may still
  * be on its way to the NIC for some time. */
 void shmemhi_reap(shmemhi_failover_t *s, shmemhi_route_t *route)

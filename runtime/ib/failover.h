@@ -50,7 +50,7 @@ typedef struct shmemhi_slot {
 	char *queue, *records;
 	uint64_t *producer; /* for the CPU doorbell proxy; NULL: the GPU rings */
 	int is_busy;
-	/* Posters use it until `ready` of this channel has reached this index. NULL: nobody does */
+	/* Posters use it until `ready` of this channel has reached this index. NULL: none does */
 	const shmemd_channel_t *channel;
 	uint32_t retired;
 } shmemhi_slot_t;
@@ -100,7 +100,7 @@ typedef struct shmemhi_endpoint {
 	uint8_t is_reported;             /* FAULT was given */
 	uint8_t is_flushing;             /* flush_ticket is valid */
 	uint64_t flush_ticket, flush_qp; /* n_posted and n_qps of the flusher then */
-	uint64_t drain_since; /* when its queue pair was empty, CQEs still missing; 0: it was not */
+	uint64_t drain_since; /* when its WQEBB counters were equal, but CQEs missing; 0: not yet */
 	shmemhi_offer_bytes_t peer; /* from CONNECT; of path 0 by shmemhi_failover_met */
 	shmemhi_link_t own;
 } shmemhi_endpoint_t;
@@ -112,16 +112,16 @@ typedef struct shmemhi_route {
 	shmemhi_endpoint_t *current;   /* of the latest path that was offered */
 	shmemhi_endpoint_t *ordered;   /* of the latest ORDER */
 	shmemhi_endpoint_t *used;      /* of the latest order that was carried out */
-	uint64_t retry_at, backoff;    /* PREPARE failed: when to try again */
+	uint64_t retry_at, backoff;    /* PREPARE or CONNECT failed: when to try PREPARE again */
 	uint32_t epoch;                /* of the latest order */
 	uint32_t n_silent;             /* paths that failed although both ports are up */
 	uint64_t used_since;           /* when `used` was set */
 	uint64_t unresolved_at;        /* when the latest failed look-up was answered */
 	uint32_t n_unresolved;         /* paths that ended since then because the cached failed
 					  look-up was the answer */
-	int was_refused;               /* a request of this PE was, and that is reported */
+	int was_refused;               /* a request of this PE was; that is reported only once */
 	uint32_t refused;              /* syndrome that DRAIN has found, not yet reported; 0 */
-	int has_order;                 /* it is what *order holds */
+	int has_order;                 /* *order holds the order of this route */
 	shmemhi_offer_bytes_t offer;   /* of the peer */
 } shmemhi_route_t;
 
@@ -149,7 +149,7 @@ typedef struct shmemhi_resolved {
 
 /* The threads that look addresses up. */
 typedef struct shmemhi_resolver {
-	/* Of the agent's thread. None: it looks up itself (unit tests) */
+	/* The agent's thread adds to them; without any it looks up itself (unit tests) */
 	pthread_t threads[SHMEMHI_RESOLVER_THREADS];
 	uint32_t n_threads;
 	pthread_mutex_t lock; /* of what follows */
@@ -173,10 +173,10 @@ typedef struct shmemhi_flusher {
 	uint64_t index;            /* of the queue pair's next WQEBB */
 	uint64_t n_cqes;           /* read since the queue pair was made */
 	uint64_t n_qps;            /* queue pairs made */
-	uint64_t idle_since;       /* when CQEs of what was posted began to be waited for */
+	uint64_t missing_since;    /* when renew began to wait for missing CQEs; 0: it has not */
 	uint16_t last;             /* index of the WQEBB that the latest CQE is of */
 	shmemhi_address_t address; /* the port's own, as of when it was up last */
-	uint32_t generation;       /* of the port, when the queue pair was made */
+	uint32_t generation;       /* of the port, at the last make_qp while it was up */
 	int has_failed;            /* make the queue pair again */
 	int is_local;              /* DUMPs instead of READs */
 	int reads_fail;            /* READs failed although the port is up */
@@ -218,7 +218,7 @@ struct shmemhi_failover {
 	uint64_t served_at;   /* when the service was asked last to carry out an order */
 	uint64_t waits_since; /* when the service became due to carry it out; 0: it is not yet */
 	shmemhi_service_t service; /* carries out orders while no thread of the program waits */
-	int has_service, has_service_failed; /* failed: said once */
+	int has_service, has_service_failed; /* failed: a launch did, and a line said so */
 	shmemd_faults_t *faults;             /* pinned */
 	uint64_t n_reports;                  /* of the device that were looked through */
 	size_t report_index;  /* route whose report to look at next; n_routes: none */
@@ -252,7 +252,8 @@ int shmemhi_failover_new(shmemh_t *job, shmemhi_ib_t *ib);
  *          ERR_NO_MEMORY. */
 int shmemhi_failover_open(shmemh_t *job, shmemhi_ib_t *ib);
 
-/* Keep what is known of the peer of a first link, when it is connected or that has failed. */
+/* Keep what is known of the peer of a first link, once the link is connected or its connection has
+ * failed. */
 void shmemhi_failover_met(shmemhi_failover_t *s, const shmemhi_link_t *link,
 			  const shmemhi_port_info_t *port, const shmemhi_qp_info_t *qp);
 
@@ -260,12 +261,14 @@ void shmemhi_failover_met(shmemhi_failover_t *s, const shmemhi_link_t *link,
  * shmemhi_ib_serve starts. Collective. */
 int shmemhi_failover_join(shmemh_t *job, shmemhi_ib_t *ib);
 
-/* Release everything but ib->failover and its port, also after a failed open. free: these. */
+/* close: release everything but ib->failover and its port, also after a failed open. free: release
+ * these two. */
 void shmemhi_failover_close(shmemh_t *job, shmemhi_ib_t *ib);
 void shmemhi_failover_free(shmemhi_ib_t *ib);
 
-/* ib/slots.c: queue memory. take allocates a block if no slot is free; it returns NULL if there is
- * no memory, with a line in s->err. */
+/* ib/slots.c: queue memory. take allocates a block if no slot is free; it returns NULL, with a
+ * line in s->err, if there is no memory, or if the slot cannot be registered with the port or
+ * written. */
 int shmemhi_slots_open(shmemhi_failover_t *s);
 /* Find the slots that no poster uses any more. To be called within 2^31 WQEBBs after a switch. */
 void shmemhi_slots_retire(shmemhi_failover_t *s);
@@ -283,8 +286,8 @@ int shmemhi_endpoint_make(shmemhi_failover_t *s, shmemhi_endpoint_t *e);
 int shmemhi_endpoint_connect(shmemhi_failover_t *s, shmemhi_endpoint_t *e,
 			     const shmemhi_address_t *address);
 
-/* Is a stopped endpoint drained: are its CQEs in memory, or have some been missing for 100 ms since
- * the two WQEBB counters of its queue pair are equal, so that they are lost? *refused: receives the
+/* Is a stopped endpoint drained: are its CQEs in memory, or have some been missing for 100 ms while
+ * the two WQEBB counters of its queue pair were equal, so that they are lost? *refused receives the
  * syndrome of the first error CQE that is neither WR_FLUSH nor retry or RNR retry exceeded, 0:
  * none. Returns 1, 0: not yet, or -1: the queue pair cannot be queried, or its memory not be read.
  */
@@ -324,7 +327,7 @@ int shmemhi_flush(shmemhi_failover_t *s, shmemhi_endpoint_t *e);
 
 /* ib/port_in_use.c */
 
-/* Query the ports, after an event or now and then; choose the one to use. */
+/* Query each port after an event, and 50 ms after the query before; choose the one to use. */
 void shmemhi_ports_refresh(shmemhi_failover_t *s);
 
 /* May an endpoint be prepared on the port of s->column now? It is up, and nothing is exposed on the
@@ -343,7 +346,7 @@ void shmemhi_failover_note(shmemhi_failover_t *s, size_t column, bool is_fatal);
 
 /* ib/failover.c */
 
-/* Destroy endpoints of the channel that nobody uses any more. */
+/* Destroy endpoints of the channel that are no longer used. */
 void shmemhi_reap(shmemhi_failover_t *s, shmemhi_route_t *route);
 
 extern const shmemhi_fault_ops_t shmemhi_failover_ops;

@@ -81,7 +81,7 @@ static int make_qp(shmemhi_failover_t *s, shmemhi_flusher_t *f)
 				    f->link.nic->name);
 	memset(f->memory, 0, queue_nbytes());
 	memset(f->memory + SHMEMD_QUEUE_CQES_OFFSET(DEPTH), 0xff, SHMEMD_QUEUE_CQES_OFFSET(DEPTH));
-	f->index = f->n_cqes = f->n_posted = f->n_done = f->idle_since = 0;
+	f->index = f->n_cqes = f->n_posted = f->n_done = f->missing_since = 0;
 	f->last = UINT16_MAX;
 	f->n_qps++;
 	f->link.psn = shmemhi_queue_psn();
@@ -150,7 +150,7 @@ void shmemhi_flusher_close(shmemhi_failover_t *s, size_t column)
 
 /* ---- posting ---- */
 
-/* Words of a WQE: control segment, remote address, data; of a DUMP without the second. */
+/* Words of a WQE: control segment, remote address, data. A DUMP has no remote address. */
 static void post(shmemhi_flusher_t *f, uint64_t addr, const struct ibv_mr *from, bool has_cqe)
 {
 	uint32_t w[SHMEMD_WQEBB_NBYTES / 4] = {0};
@@ -231,13 +231,13 @@ static bool settle_or_stop(shmemhi_failover_t *s, shmemhi_flusher_t *f)
 		return true;
 	if (!f->is_local) /* READs that do not pass would take until their retries are used up */
 		shmemhi_link_to_err(&s->ib->lib, &f->link, &s->err);
-	if (!f->idle_since)
-		f->idle_since = shmemhi_now();
-	return shmemhi_now() - f->idle_since > CQES_LOST_NS;
+	if (!f->missing_since)
+		f->missing_since = shmemhi_now();
+	return shmemhi_now() - f->missing_since > CQES_LOST_NS;
 }
 
-/* Make the queue pair again if it has failed, or if READs pass again, or no longer. Returns as
- * shmemhi_flush. */
+/* Make the queue pair again if it has failed, if READs pass again or no longer, or if the port's
+ * address has changed. Returns 1: it can be used; 0: not yet; -1: it cannot be made. */
 static int renew(shmemhi_failover_t *s, const shmemhi_own_port_t *port, shmemhi_flusher_t *f)
 {
 	const int is_moved = port->is_up && f->generation != port->generation;

@@ -22,7 +22,8 @@ void shmemhi_ib_close(shmemh_t *job);
  * and faults of paths are dealt with. Not collective. */
 int shmemhi_ib_serve(shmemh_t *job, const shmemd_ctx_t *ctx);
 
-/* Before that memory is freed: faults are not dealt with any more. */
+/* To be called before that memory is freed: from then on no order is given to kernels, and faults
+ * are not dealt with. */
 void shmemhi_ib_unserve(shmemh_t *job);
 
 /* Is there a channel to world PE pe? */
@@ -38,7 +39,7 @@ int shmemhi_ib_class(const shmemh_t *job, int is_standby);
 /* SHMEMD_CTX_FT, DUMP_AFTER_READ and QUEUES_ON_GPU, as far as they apply to this PE. */
 uint32_t shmemhi_ib_ctx_flags(const shmemh_t *job);
 
-/* Warn if this PE's GPU may observe a signal by NIC before its data. Returns whether it did. */
+/* Warn if this PE's GPU may observe a signal by NIC before its data. Returns whether it warned. */
 bool shmemhi_ib_warn_of_order(const shmemh_t *job);
 
 /* Fill n_world and the fields that describe channels. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* PEs exchange the numbers of their links. */
+/* PEs exchange their ports, and the QP numbers and first PSNs of their links. */
 #include <stdlib.h>
 #include "ib/link.h"
 
@@ -48,8 +48,8 @@ static int check_ports(shmemh_t *job, const shmemhi_port_info_t *ports)
 	return SHMEMH_OK;
 }
 
-/* Every PE needs only the numbers of links to itself, but the collective gathers all data on all
- * PEs. So exchange in blocks of PEs: each PE keeps the numbers of links to itself. */
+/* Every PE needs only the QP numbers and PSNs of links to itself, but the collective gathers all
+ * data on all PEs. So exchange in blocks of PEs: each PE keeps those of links to itself. */
 static int exchange_block(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_peer_infos_t *infos,
 			  size_t first)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Faults of paths: what the device reports (abi/fault.h), ports that this PE has left, and queue
- * pairs that are in ERR although nobody has seen an error CQE. */
+ * pairs that are in ERR although no thread has read an error CQE. */
 #include "base/clock.h"
 #include "ib/failover.h"
 
@@ -118,7 +118,7 @@ static bool next_report(shmemhi_failover_t *s, fault_t *f)
 	return false;
 }
 
-/* ---- what this PE knows itself ---- */
+/* ---- what the host finds itself ---- */
 
 /* Endpoints on a port, or with an address, that this PE has left; and what DRAIN has found. */
 static bool next_left(shmemhi_failover_t *s, fault_t *f)

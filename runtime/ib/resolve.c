@@ -27,8 +27,8 @@
 /* After the first path of a channel that failed by a look-up, so many more fail by the same one. */
 #define KEPT_ANSWERS 2u
 
-/* Of these ports of both ends: if there were one for all ports of the peer, a peer that changes its
- * port with each path would have each one looked up, and no failure would be kept. */
+/* The entry of these ports of both ends. With one entry for all ports of the peer, each path of a
+ * peer that changes its port with every path would be looked up, and no failure would be kept. */
 static shmemhi_resolved_t *entry_of(const shmemhi_failover_t *s, int column,
 				    const shmemhi_offer_bytes_t *peer, int pe)
 {

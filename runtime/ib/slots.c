@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Queue memory of endpoints: blocks of slots, registered with a port when it is first needed. */
+/* Queue memory of endpoints: blocks of slots. A block is registered with a port when a slot of it
+ * is first taken for that port. */
 #include <stdlib.h>
 #include <string.h>
 #include "ib/failover.h"

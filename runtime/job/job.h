@@ -71,7 +71,8 @@ struct shmemh {
 	_Atomic uint32_t *causes; /* [n_pes] world; set by the monitor before any abort word */
 	uint8_t *is_unreachable;  /* [n_pes] world, with gone_lock: channels ended without a path */
 	_Atomic int n_gone;       /* failed PEs, PEs that left, and 1 for CUT_OFF */
-	pthread_mutex_t gone_lock; /* between the monitor and changes of teams and of closing */
+	pthread_mutex_t gone_lock; /* taken by the monitor, the agent of fail-over, queries of
+				      teams, and changes of teams and of `closing` */
 	int closing;               /* under gone_lock: PEs are expected to leave */
 	int phases_up;             /* phases of core/init.c that are up */
 };

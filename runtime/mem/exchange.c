@@ -85,8 +85,8 @@ static bool try_take(exchange_t *x, shmemhi_peer_t *peer, int pe, int *fd)
 }
 
 /* Give and take what is left of this exchange with one peer. A peer that is gone may have given
- * before: its message is taken, but not waited for. The same if this PE is cut off, and so does not
- * get to know whether the peer lives. Returns whether anything moved. */
+ * before: its message is taken, but not waited for. The same if this PE is cut off, since the
+ * bootstrap then does not report whether the peer lives. Returns whether anything moved. */
 static bool try_both(exchange_t *x, const shmemh_t *job, int pe, int *fd)
 {
 	shmemhi_peer_t *peer = &job->mem->peers[pe];

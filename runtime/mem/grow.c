@@ -269,7 +269,7 @@ static int map_slices(shmemh_t *job, const shmemhi_growth_t *g, int fd)
 		slice->nbytes = g->nbytes;
 		slice->from = (uint64_t)mem->peers[pe].slice * g->nbytes;
 		status = mem->backend->map(mem, mem->peers[pe].base + g->offset, slice, &job->err);
-		slice->fd = -1; /* all slices have that of the file */
+		slice->fd = -1; /* all slices share that of the file, which is closed below */
 	}
 	shmemhi_extent_close_fd(&file);
 	return status;

@@ -90,7 +90,7 @@ int shmemhi_dev_fill(shmemh_t *job, void *dev, unsigned char value, size_t nbyte
 		     shmemhi_err_t *err);
 int shmemhi_dev_write(shmemh_t *job, void *dev, const void *src, size_t nbytes);
 int shmemhi_dev_read(shmemh_t *job, void *dst, const void *dev, size_t nbytes,
-		     shmemhi_err_t *err); /* words of 8 */
+		     shmemhi_err_t *err); /* nbytes: a multiple of 8 */
 void shmemhi_dev_free(shmemh_t *job, void *dev);
 
 /* The same memory, if the host can load it without a copy; NULL: it is a GPU's. */

@@ -358,8 +358,8 @@ static int prove_mappings(shmemh_t *job, opening_t *o)
 		status = shmemhi_agree(job, check_room(job, o->fds));
 		for (int pe = 0; status == SHMEMH_OK && pe < job->n_pes; pe++)
 			o->row[pe] = is_proved(job, o, pe, why);
-		/* Some may have come from PEs that found no group in an earlier round, over the
-		 * connections of that round: this PE maps nothing of theirs. */
+		/* Some descriptors may have come from PEs that found no group in an earlier round,
+		 * over the connections of that round: this PE maps nothing of theirs. */
 		close_all(o->fds, job->n_pes);
 	}
 	if (status == SHMEMH_OK)

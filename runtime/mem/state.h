@@ -14,7 +14,7 @@
 #define SHMEMHI_KEY_NBYTES 16
 #define SHMEMHI_MAX_RANGES 32
 
-#define SHMEMHI_ID_GPU 1u                /* uuid is valid: the PE has a CUDA context */
+#define SHMEMHI_ID_GPU 1u                /* `gpu` is valid: the PE has a CUDA context */
 #define SHMEMHI_ID_HOST_NATIVE_ATOMIC 2u /* its GPU's link to host memory has native atomics */
 #define SHMEMHI_ID_NO_P2P 4u             /* SHMEMH_DISABLE_P2P: no other has its node_key */
 
@@ -123,8 +123,9 @@ int shmemhi_allocs_prepare(shmemh_t *job);
 void shmemhi_allocs_publish(shmemh_t *job);
 void shmemhi_allocs_close(shmemh_t *job);
 
-/* Let address sanitizer report accesses of a part of this PE's heap, or permit them. Nothing
- * without the sanitizer, or if the heap is not in host memory. */
+/* forbid: let address sanitizer report accesses of a part of this PE's heap. allow: permit accesses
+ * of that part of the heaps of all PEs. Without the sanitizer, or if the heap is not in host
+ * memory, these functions have no effect. */
 void shmemhi_asan_forbid(const shmemh_t *job, uint64_t offset, uint64_t nbytes);
 void shmemhi_asan_allow(const shmemh_t *job, uint64_t offset, uint64_t nbytes);
 

@@ -79,7 +79,7 @@ void shmemhi_rig_gpu_close(shmemhi_rig_gpu_t *gpu)
 	FIND(gpu, release, "cuDevicePrimaryCtxRelease_v2");
 	shmemhi_cuctx_detach(&gpu->c);
 	if (is_attached && release)
-		release(device); /* unloads the module if nobody else uses the context */
+		release(device); /* unloads the module if the context has no other user */
 	shmemhi_cuda_close(&gpu->c.cuda);
 }
 

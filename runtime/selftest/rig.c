@@ -326,7 +326,7 @@ void shmemhi_ring_end(shmemhi_end_t *end)
 	uint64_t doorbell = shmemdi_doorbell(end->index, SHMEMD_QPN_BE(end->link.qpn));
 
 	shmemhi_fence_full(); /* WQEs, then the record, as the NIC observes them */
-	/* Release for the thread sanitizer, which does not know the fence. */
+	/* Release for the thread sanitizer, which does not model the fence. */
 	__atomic_store_n(record, htobe32((uint32_t)(end->index & 0xffff)), __ATOMIC_RELEASE);
 	shmemhi_fence_full(); /* the record, then the doorbell */
 	__atomic_store_n((uint64_t *)end->link.host_doorbell, doorbell, __ATOMIC_RELAXED);

@@ -73,10 +73,9 @@ enum { SHMEMHI_PAIR_COLLAPSED = 1, SHMEMHI_PAIR_NO_RETRY = 2 }; /* flags of pair
 #define SHMEMHI_RIG_QUEUE_NBYTES SHMEMD_QUEUE_NBYTES(SHMEMHI_RIG_DEPTH)
 
 /* Create and connect a pair on two ports, which may be one port; port_b is of PE 1 if that has
- * end b. COLLAPSED: the CQ of a.
- * NO_RETRY: requests are not sent again. queue_of_a: memory of RIG_QUEUE_NBYTES that the NIC uses
- * as the queue of a, or NULL. It stays the caller's, who copies there what post and open write to
- * a.link.queue. On failure there is nothing to close. */
+ * end b. COLLAPSED: the CQ of a. NO_RETRY: requests are not sent again. queue_of_a: memory of
+ * RIG_QUEUE_NBYTES that the NIC uses as the queue of a, or NULL. It stays the caller's, who copies
+ * there what post and open write to a.link.queue. On failure there is nothing to close. */
 int shmemhi_pair_open(shmemhi_rig_t *rig, int port_a, int port_b, int flags,
 		      struct mlx5dv_devx_umem *queue_of_a, shmemhi_pair_t *pair);
 void shmemhi_pair_close(shmemhi_rig_t *rig, shmemhi_pair_t *pair);
@@ -121,7 +120,7 @@ int shmemhi_remote_flush_open(shmemhi_rig_t *rig, const shmemhi_pair_t *pair);
 int shmemhi_remote_flush(shmemhi_rig_t *rig, shmemhi_completion_t *c);
 void shmemhi_remote_flush_close(shmemhi_rig_t *rig);
 
-/* Memory at an offset, as the port of that end knows it. */
+/* Memory at an offset, with the key of the port of that end. */
 shmemdi_mem_t shmemhi_local(const shmemhi_rig_t *rig, const shmemhi_end_t *end, size_t offset);
 shmemdi_mem_t shmemhi_remote(const shmemhi_rig_t *rig, const shmemhi_end_t *end, size_t offset);
 

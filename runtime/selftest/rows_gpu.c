@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Rows that need a GPU: a thread of a kernel rings the doorbell and polls the CQ, and the WRITEs go
- * to memory of the GPU. The host posts the WQEs. Queues are in host memory, in gpu-queue in that of
- * the GPU, where the driver copies what the host has posted. */
+ * to memory of the GPU. The host posts the WQEs. Queues are in host memory. In the row gpu-queue
+ * they are in memory of the GPU, and what the host has posted is copied there. */
 #include <endian.h>
 #include <string.h>
 #include <unistd.h>
@@ -159,7 +159,7 @@ static void post_pairs(const shmemhi_rig_t *rig, shmemhi_pair_t *pair, const use
 	}
 }
 
-/* Copy what the host has posted to the queue in the GPU's memory, all or only the WQEs. */
+/* Copy the first nbytes of the host's queue, the WQEs or all of it, to that in the GPU's memory. */
 static int copy_queue(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, use_t *u, size_t nbytes)
 {
 	if (!u->queue)

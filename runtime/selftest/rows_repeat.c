@@ -75,7 +75,7 @@ static bool send_all(const shmemhi_rig_t *rig, shmemhi_pair_t *pair, uint32_t tr
 	return true;
 }
 
-/* Replace each word that was written by its complement. Returns whether all were written. */
+/* Replace each word of the WRITEs by its complement. Returns whether all had been written. */
 static bool replace_words(shmemhi_rig_t *rig, uint32_t trial)
 {
 	shmemhi_remote_load(rig, 0, N_WRITES * SLOT);
@@ -91,7 +91,7 @@ static bool replace_words(shmemhi_rig_t *rig, uint32_t trial)
 	return true;
 }
 
-/* Of each WRITE the first word that was written again: any of its packets may be. */
+/* Report the first word of each WRITE that was written again: it may be in any of its packets. */
 static void compare(shmemhi_rig_t *rig, uint32_t trial, shmemhi_outcome_t *o)
 {
 	shmemhi_remote_load(rig, 0, N_WRITES * SLOT);

@@ -145,7 +145,7 @@ static void format_bar(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
 		 f->site ? f->site : "");
 }
 
-/* Append what f waits for. */
+/* Write what f waits for. */
 static void format_wait(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
 {
 	/* A fiber whose wait is over but that has not run yet still has its wait set. */
@@ -177,7 +177,7 @@ static void format_wait(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
 	}
 }
 
-/* Append the frames of the program: those after the emulator's own frames (up to the entry point
+/* Write the frames of the program: those after the emulator's own frames (up to the entry point
  * that was called) and before the fiber's first frame, which also belongs to the emulator. */
 static void format_where(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
 {

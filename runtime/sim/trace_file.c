@@ -3,8 +3,8 @@
 /* The trace of a run as a file in the trace event format (JSON), for ui.perfetto.dev: a process for
  * each PE, in it a track for its host and for each warp; a process of agents, with a track for each
  * agent and, of what an adapter reads and writes, for each memory that has a name, such as the
- * queues of a NIC. An arrow leads from a store or atomic to the first load of another fiber that
- * sees it.
+ * queues of a NIC. An arrow leads from a store or atomic to the first load or atomic of each
+ * other fiber that sees it.
  *
  * One operation is one microsecond: the order of operations is the time. The emulator links no
  * library for JSON, unlike the examples, whose trace.h has the same format. */
@@ -94,7 +94,8 @@ typedef struct latest {
 	uint64_t mask; /* slots - 1 */
 } latest_t;
 
-/* Its slot: that of an event on the same word, by the same fiber if is_by_fiber, else empty. */
+/* The slot of the latest event on the same word, if is_by_fiber by the same fiber; an empty slot:
+ * there is no such event. */
 static uint32_t *slot_of(const latest_t *table, const shmemsimi_event_t *e, bool is_by_fiber)
 {
 	uint64_t hash = (uint64_t)(uintptr_t)e->p * 0x9e3779b97f4a7c15u;

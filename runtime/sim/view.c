@@ -3,14 +3,14 @@
 /* Views of weak-memory mode: vectors of times, shared until written. */
 #include "sim/sim.h"
 
-#define MIN_WORDS 12u /* with the head: 64 bytes */
+#define MIN_WORDS 12u /* with the head 56 bytes, of 64 that memory.c gives */
 
 static size_t nbytes_of(uint32_t n)
 {
 	return sizeof(shmemsimi_view_t) + n * sizeof(uint32_t);
 }
 
-/* Round up to a capacity that fills a size class of memory.c. */
+/* Round up to a capacity that nearly fills a size class of memory.c. */
 static uint32_t capacity(uint32_t wanted)
 {
 	uint32_t n = MIN_WORDS;

@@ -25,8 +25,8 @@ typedef struct view {
 	const shmemhi_fault_head_t *head;
 	const shmemhi_fault_row_t *rows;
 	size_t n_rows;
-	uint64_t *posted; /* [n_rows] at the last time, */
-	uint64_t read_at; /* which was this; 0: none */
+	uint64_t *posted; /* [n_rows] of the rows as they were read at read_at */
+	uint64_t read_at; /* 0: they were not read yet */
 } view_t;
 
 static view_t views[MAX_TABLES];

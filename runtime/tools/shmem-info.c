@@ -161,7 +161,7 @@ static void print_memfd(void)
 		close(fd);
 }
 
-/* Print the address at which a hub of this machine would listen. */
+/* Print the addresses at which a hub of this machine would listen. */
 static void print_hub(const shmemhi_options_t *opt)
 {
 	shmemhi_addr_t addrs[SHMEMHI_ID_MAX_ADDRS];

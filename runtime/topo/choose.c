@@ -125,7 +125,8 @@ static bool is_narrow(uint32_t gbps, uint32_t other)
 	return gbps && (uint64_t)gbps * 2 <= other;
 }
 
-/* Is it of the least class that the PE sees, and not half as wide as the widest of these? */
+/* Is it the port that SHMEMH_HCA_PE_MAPPING names for the PE? Without such a port: is it of the
+ * least class that the PE sees, and more than half as wide as the widest of these? */
 static bool has_none_before(const choice_t *c, int pe, int port)
 {
 	const shmemhi_offer_t *mine = offer_at(c, pe, port);

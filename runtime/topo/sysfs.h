@@ -6,7 +6,8 @@
 
 #include "topo/machine.h"
 
-/* GPUs by NVML too, which takes milliseconds: only those that this process sees, and NVLinks. */
+/* Take GPUs from NVML, which takes milliseconds: only those that this process sees, and their
+ * NVLinks. Without NVML they are those of the driver, without NVLinks. */
 #define SHMEMHI_READ_NVML 1u
 
 #define SHMEMHI_READ_NICS 2u

@@ -128,7 +128,7 @@ static int read_word(reader_t *r, const char *key, const char *const *names, int
 		}
 		snprintf(all + used, sizeof all - used, " %s", names[i]);
 	}
-	return fail(r, "%s=%.80s: it is one of%s", key, text, all);
+	return fail(r, "%s=%.80s: use one of%s", key, text, all);
 }
 
 /* A new node with the name words[1]. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The configuration from MLX5SW_ variables: for a process that does not call mlx5sw_start, and
- * for callers. */
+/* The configuration from MLX5SW_ variables: for a process that does not call mlx5sw_start, and for
+ * programs that call mlx5sw_config_from_env. */
 #include "mlx5sw/control/control.h"
 
 #include <errno.h>

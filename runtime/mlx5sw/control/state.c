@@ -109,7 +109,7 @@ static const char *bad_access(const mlx5swi_qp_attr_t *a, uint32_t given)
 	return NULL;
 }
 
-/* The same for attributes that are numbers with a maximum. */
+/* The same for attributes that are numbers. */
 static const char *bad_number(const mlx5swi_port_t *port, const mlx5swi_qp_attr_t *a,
 			      uint32_t given)
 {

@@ -101,7 +101,7 @@ static int execute(mlx5swi_command_t *cmd, const rule_t *rule, uint16_t opcode)
 }
 
 /* The kernel's filter refuses an opcode that belongs to another function. The device itself answers
- * opcodes that are in neither table. */
+ * opcodes that the table does not have. */
 static int filter(const mlx5swi_command_t *cmd, const rule_t *rule, enum route route)
 {
 	uint32_t number;

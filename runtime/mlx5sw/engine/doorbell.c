@@ -15,7 +15,7 @@
 #define IDLE_HALF 0xffffffffu
 
 /* The halves in memory order, converted to host order: index << 8, QPN << 8. */
-typedef struct ring {
+typedef struct doorbell {
 	uint32_t index, qpn;
 } doorbell_t;
 
@@ -134,7 +134,7 @@ static uint64_t whole(uint64_t *record, uint64_t v)
 
 /* May a doorbell for this index have been replaced? The record of a queue that was never rung is 0
  * until then. */
-static bool may_be_replaced(const mlx5swi_qp_t *qp, uint16_t index)
+static bool may_have_been_replaced(const mlx5swi_qp_t *qp, uint16_t index)
 {
 	return index != qp->requester->last_index && (index || qp->requester->is_rung);
 }
@@ -150,7 +150,7 @@ static void ring_replaced(const mlx5swi_uar_t *uar)
 		if (qp->has_no_dbr || (qp->state != MLX5SWI_RTS && qp->state != MLX5SWI_ERR))
 			continue;
 		index = mlx5swi_record(qp);
-		if (may_be_replaced(qp, index))
+		if (may_have_been_replaced(qp, index))
 			mlx5swi_requester_doorbell(qp, index);
 	}
 }

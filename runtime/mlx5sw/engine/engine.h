@@ -92,7 +92,7 @@ unsigned mlx5swi_requester_run(mlx5swi_qp_t *qp);
 uint64_t mlx5swi_requester_deadline(const mlx5swi_qp_t *qp); /* UINT64_MAX: none */
 /* lint: reports that a WQE still needs the MR */
 void mlx5swi_requester_mr_ends(mlx5swi_qp_t *qp, uint32_t key);
-/* write a completion that a fault delays in the next run; returns 1, or 0: there is none */
+/* let the next run write the completion that a fault delays; returns 1, or 0: there is none */
 unsigned mlx5swi_requester_release(mlx5swi_qp_t *qp);
 typedef struct mlx5swi_send_state {
 	uint16_t hw_counter, sw_counter; /* hw_sq_wqebb_counter, sw_sq_wqebb_counter */

@@ -141,7 +141,8 @@ void mlx5swi_requester_mr_ends(mlx5swi_qp_t *qp, uint32_t key)
 	}
 }
 
-/* What the user reuses too early is seen before its completion allows that. */
+/* Compare and poison the WQEBBs before the completion is written: from then on the program may
+ * write to them, so a later look could not tell a WQEBB that was overwritten too early. */
 static bool complete_one(mlx5swi_qp_t *qp)
 {
 	struct mlx5swi_requester *r = qp->requester;

@@ -72,7 +72,7 @@ static void read_inline(const uint8_t *p, uint32_t n, mlx5swi_wqe_t *w, verdict_
 		malformed(v, "W1", "a ds that ends with the inline data");
 }
 
-/* The sum is limited to 2^31 bytes, which is too long for any queue pair. */
+/* A sum of more than 2^31 bytes becomes 2^31 + 1, which is too long for any queue pair. */
 static void read_list(const uint8_t *p, uint32_t n, mlx5swi_wqe_t *w, verdict_t *v)
 {
 	uint64_t nbytes = 0;

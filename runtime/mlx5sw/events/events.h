@@ -49,8 +49,8 @@ typedef struct mlx5swi_signal {
 void mlx5swi_signal_open(mlx5swi_signal_t *s);
 void mlx5swi_signal_close(mlx5swi_signal_t *s);
 void mlx5swi_signal_set(mlx5swi_signal_t *s, int is_set);
-/* Wait until it is set; call without the lock. Returns 0 or an errno value; EAGAIN: there is no
- * descriptor, or the program has set O_NONBLOCK. */
+/* Wait until it is set; call without the lock. Returns 0 or an errno value; EAGAIN: no thread runs
+ * the devices, there is no descriptor, or the program has set O_NONBLOCK. */
 int mlx5swi_signal_wait(const mlx5swi_signal_t *s);
 
 #endif

@@ -20,7 +20,7 @@ typedef struct request {
 	uint32_t first_qp;   /* host kill: the QPs stop before the MRs disappear */
 } request_t;
 
-/* action.c. Actions on a device return the number of devices, QPs or MRs that match. */
+/* action.c. Actions on a device return how many devices, QPs, MRs or delayed CQEs they hit. */
 unsigned mlx5swi_port_down(mlx5swi_device_t *dev, const request_t *r);
 unsigned mlx5swi_port_up(mlx5swi_device_t *dev, const request_t *r);
 unsigned mlx5swi_device_kill(mlx5swi_device_t *dev, const request_t *r);

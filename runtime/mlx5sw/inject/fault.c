@@ -18,7 +18,7 @@ typedef struct held {
 struct mlx5swi_faults {
 	mlx5swi_rule_t *rules;
 	held_t *held;
-	int is_releasing; /* the packets sent now were held before */
+	int is_exempt; /* no rule applies to the packets sent now: they were held, or are copies */
 };
 
 static struct mlx5swi_faults *faults(void)
@@ -120,15 +120,15 @@ static void duplicate(mlx5swi_port_t *port, const mlx5swi_packet_t *p)
 	mlx5swi_packet_t *copy = mlx5swi_packet_copy(p);
 	if (!copy)
 		return;
-	mlx5swi_w->faults->is_releasing = 1; /* no rule hits the copy */
+	mlx5swi_w->faults->is_exempt = 1;
 	mlx5swi_port_send(port, copy);
-	mlx5swi_w->faults->is_releasing = 0;
+	mlx5swi_w->faults->is_exempt = 0;
 }
 
 bool mlx5swi_fault_packet(mlx5swi_port_t *port, mlx5swi_packet_t **p)
 {
 	const struct mlx5swi_faults *f = mlx5swi_w->faults;
-	if (!f || f->is_releasing)
+	if (!f || f->is_exempt)
 		return false;
 	event_t e = {port->dev, (*p)->sqpn, MLX5SWI_ANY, MLX5SWI_ANY, 1u << (*p)->kind};
 	const mlx5swi_rule_t *r = hit(MLX5SWI_DROP, &e);
@@ -151,9 +151,9 @@ static void send_held(held_t **at)
 {
 	held_t *h = *at;
 	*at = h->next;
-	mlx5swi_w->faults->is_releasing = 1;
+	mlx5swi_w->faults->is_exempt = 1;
 	mlx5swi_port_send(h->port, h->packet);
-	mlx5swi_w->faults->is_releasing = 0;
+	mlx5swi_w->faults->is_exempt = 0;
 	free(h);
 }
 

@@ -16,7 +16,7 @@
 #define MLX5SWI_MAX_LINE 512 /* of a control line, with its terminator */
 #define MLX5SWI_MAX_ANSWER 65536
 
-/* The directory, created if it is missing; it belongs to the caller and is closed to others.
+/* The directory, created if it is missing; it belongs to the user, and others cannot write to it.
  * Returns 0 or an errno value. */
 static inline int mlx5swi_socket_dir(char *path, size_t nbytes)
 {
@@ -40,7 +40,8 @@ static inline int mlx5swi_socket_address(struct sockaddr_un *a, const char *dir,
 	return n < 0 || (size_t)n >= sizeof(a->sun_path) ? ENAMETOOLONG : 0;
 }
 
-/* Remove a socket without a listener. The directory may hold other files of the user. */
+/* Remove a socket that has no listener any more. Other files stay: the directory may hold some of
+ * the user. */
 static inline void mlx5swi_socket_remove(const char *path)
 {
 	struct stat s;
