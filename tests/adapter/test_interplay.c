@@ -330,7 +330,7 @@ static void queue_pairs_that_share_a_register(void **state)
 	}
 }
 
-/* The records of queue pairs that do not send say nothing, nor does that of one never rung. */
+/* Records of queue pairs that do not send count as no doorbell, nor does that of one never rung. */
 static void records_that_are_not_rung(void **state)
 {
 	mlx5sw_config_t cfg = adapter_config();

@@ -132,8 +132,9 @@ static uint64_t whole(uint64_t *record, uint64_t v)
 	return MLX5SWI_NO_DOORBELL;
 }
 
-/* May a doorbell for this index have been replaced? The record of a queue that was never rung is 0
- * until then. */
+/* The doorbell record has this index: may a doorbell for it have been replaced in the register?
+ * Not if the device took that doorbell, nor if the index is 0 and the queue was never rung: its
+ * record is 0 until then. */
 static bool may_have_been_replaced(const mlx5swi_qp_t *qp, uint16_t index)
 {
 	return index != qp->requester->last_index && (index || qp->requester->is_rung);

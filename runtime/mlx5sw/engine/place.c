@@ -2,9 +2,10 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* WRITEs that the responder has accepted and not yet placed in memory.
  *
- * With MLX5SW_CHAOS_PLACE a WRITE that was accepted, and perhaps acknowledged, is placed in
- * segments, in any order, at some later turn. WRITEs of one queue pair stay in order, except that a
- * WRITE to a relaxed-ordering MR may pass others. Aligned words of 8 bytes are not split. */
+ * With MLX5SW_CHAOS_PLACE or MLX5SW_UNLIKE_READ_QUIET a WRITE that was accepted, and perhaps
+ * acknowledged, is placed in segments, in any order, at some later turn. WRITEs of one queue pair
+ * stay in order, except that a WRITE to a relaxed-ordering MR may pass others. Aligned words of 8
+ * bytes are not split. */
 #include <stdlib.h>
 #include "mlx5sw/core/core.h"
 #include "mlx5sw/engine/step.h"

@@ -103,7 +103,8 @@ unsigned mlx5swi_requester_release(mlx5swi_qp_t *qp)
 	return 1;
 }
 
-/* Poison all WQEBBs of the WQE: from now on the program may write to them again. */
+/* Poison all WQEBBs of the WQE, just before its completion, after which the program may write to
+ * them again. */
 static void poison(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e)
 {
 	uint8_t wqebb[MLX5SWI_WQEBB];
@@ -141,8 +142,8 @@ void mlx5swi_requester_mr_ends(mlx5swi_qp_t *qp, uint32_t key)
 	}
 }
 
-/* Compare and poison the WQEBBs before the completion is written: from then on the program may
- * write to them, so a later look could not tell a WQEBB that was overwritten too early. */
+/* Compare the WQEBBs with what was fetched before the CQE is written: only the CQE allows the
+ * program to write to them again. Returns false if the CQE is delayed. */
 static bool complete_one(mlx5swi_qp_t *qp)
 {
 	struct mlx5swi_requester *r = qp->requester;

@@ -560,8 +560,8 @@ void mlx5swi_responder_packet(mlx5swi_qp_t *qp, mlx5swi_packet_t *p)
 		mlx5swi_qp_wake(qp);
 }
 
-/* With random order, do one unit of work in a turn: an acknowledgement may then overtake the data.
- */
+/* If WRITEs wait to be placed (place.c), a turn either places one segment or sends responses, by a
+ * random choice: an acknowledgement may then overtake the data. */
 unsigned mlx5swi_responder_run(mlx5swi_qp_t *qp)
 {
 	struct mlx5swi_responder *r = qp->responder;

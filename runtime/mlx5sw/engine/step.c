@@ -150,8 +150,8 @@ static void receive(mlx5swi_device_t *dev, mlx5swi_packet_t *p)
 	}
 }
 
-/* Without a scheduler: process up to PACKETS_PER_STEP packets that have arrived, then run each
- * queue pair that has work, or whose timer has run out. */
+/* Without MLX5SW_CHAOS_ORDER: process up to PACKETS_PER_STEP packets that have arrived, then run
+ * each queue pair that has work, or whose timer has run out. */
 static unsigned step_in_turn(mlx5swi_device_t *dev)
 {
 	unsigned n = 0;
@@ -166,7 +166,7 @@ static unsigned step_in_turn(mlx5swi_device_t *dev)
 	return n;
 }
 
-/* With a scheduler: choose one unit of work. */
+/* With MLX5SW_CHAOS_ORDER: choose one unit of work. */
 
 typedef struct candidate {
 	mlx5swi_device_t *dev;

@@ -27,8 +27,8 @@ int mlx5swi_fabric_refuse(int err, const char *fmt, ...) __attribute__((format(p
 
 /* place.c: WRITEs that were accepted but are not in memory yet. */
 struct mlx5swi_placement;
-/* Place the packet's bytes: now, or (with MLX5SW_CHAOS_PLACE) later, in segments. Takes the packet.
- */
+/* Place the packet's bytes: now, or (with MLX5SW_CHAOS_PLACE or MLX5SW_UNLIKE_READ_QUIET) later, in
+ * segments. Takes the packet. */
 void mlx5swi_place_write(struct mlx5swi_placement **queue, const mlx5swi_mr_t *mr, uint8_t *p,
 			 mlx5swi_packet_t *packet);
 /* place one segment of a WRITE that may be next */
