@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What check builds ask: mistakes without a record, memory that can be read, and sources of nbi
- * operations that were written too early. */
+/* The emulator's part of check builds: it ends a run for a mistake that has no error record, tests
+ * whether memory can be read, and finds sources of nbi operations that were written too early. */
 #include <errno.h>
 #include <sys/uio.h>
 #include <unistd.h>

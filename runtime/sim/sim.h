@@ -30,7 +30,8 @@ enum shmemsimi_wait {
 	WAIT_GATHER,
 };
 
-#define SHMEMSIMI_N_SEEN 8 /* recorded words that a fiber has read relaxed since its last fence */
+/* Recorded words that a fiber has read relaxed since its last fence that acquires. */
+#define SHMEMSIMI_N_SEEN 8
 #define SHMEMSIMI_N_TRACE 16
 
 /* poll_loop.c: the fiber's accesses since something was written. */

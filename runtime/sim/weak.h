@@ -6,8 +6,10 @@
  * A word is 4 aligned bytes. A view gives, for each word, the oldest write that may still be read.
  * Each fiber has
  *   current   the view for its own loads;
- *   release   the view that its relaxed stores pass on: its current view at its last fence;
- *   pending   views received by its relaxed loads: joins the current view at its next fence.
+ *   release   the view that its relaxed stores pass on: its current view at its last fence that
+ *             releases;
+ *   pending   views received by its relaxed loads: joins the current view at its next fence that
+ *             acquires.
  * Release and pending views are kept once for each distance between writer and reader: same block,
  * same GPU, further. A fence or access affects distances up to its scope. */
 #ifndef SHMEMSIMI_WEAK_H
