@@ -85,7 +85,8 @@ static void run(int v, shmemsim_config_t *cfg)
 				      ring_fault_seen.hits[kind][phase]);
 }
 
-/* A share of the positions of one schedule; kinds take turns if the stride is more than 1. */
+/* A share of the pairs of an operation of one schedule and a kind of fault, of which each stride-th
+ * runs. Kinds take turns unless the stride is a multiple of their number. */
 static void run_positions(const options_t *o, int v, uint64_t seed, int is_weak, uint64_t share)
 {
 	shmemsim_config_t cfg = SHMEMSIM_CONFIG_INIT;

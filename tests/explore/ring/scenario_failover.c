@@ -12,7 +12,7 @@
 #define N_FAULTS 4u /* at most */
 
 /* Steps after which a fault comes in any case. Threads that have nothing left to do but to wait for
- * it write nothing, and a run in which nobody writes for some 500 rounds counts as a livelock. */
+ * it write nothing, and a run without a write for some 500 rounds counts as a livelock. */
 #define N_STEPS 200u
 
 static uint32_t n_faults;
@@ -53,7 +53,7 @@ static void fail_port(void)
 }
 
 /* A path fails. What its threads can find is left to them: packets that are lost or held back until
- * the retries are used up, a WQE that fails, a queue pair that somebody stops. With a proxy, which
+ * the retries are used up, a WQE that fails, a queue pair that is stopped. With a proxy, which
  * takes a lock again and again, the clock does not jump, and retries would take too long. */
 static void fail_path(void)
 {
