@@ -353,8 +353,16 @@ static void third_has_a_foreign_mark(int pe)
 static void foreign_marks_are_ignored(void **state)
 {
 	(void)state;
+	rig_test_t t;
+
 	for (foreign_mark = 0; foreign_mark < 4; foreign_mark++)
 		run_starts(third_has_a_foreign_mark, 3, "b", 1);
+	/* The third poster's first index and its epoch are 0, as in a word that is no mark. */
+	foreign_mark = 3;
+	t = posters_test(third_has_a_foreign_mark, 3, "b", 1);
+	t.plan.first = ((uint64_t)1 << 32) - posters[2].at;
+	t.plan.epoch = 0;
+	run_once(&t);
 }
 
 /* A run whose posters all deferred is not rung, if everything before it is rung or was deferred. */

@@ -119,15 +119,17 @@
 
 /* Mark of a reservation whose WQEs are written and wait for their turn: bits 0-7 epoch, 8-15
  * WQEBBs, bit 16 the doorbell may be deferred, bit 17 it must be rung before the reservation is
- * published, bits 32-63 first index. 0: no reservation, since a mark has 1 WQEBB at least. */
+ * published, bit 18 set, bits 32-63 first index. 0: no reservation. */
 #define SHMEMD_MARK_NONE 0u
 #define SHMEMD_MARK_DEFERRED 0x10000u
 #define SHMEMD_MARK_NOW 0x20000u
+#define SHMEMD_MARK_SET 0x40000u
 #define SHMEMD_MARK_WORD(first, n, low)                                                            \
-	((uint64_t)(uint32_t)(first) << 32 | (uint64_t)((n)&0xffu) << 8 | (uint64_t)(low))
+	((uint64_t)(uint32_t)(first) << 32 | SHMEMD_MARK_SET | (uint64_t)((n)&0xffu) << 8 |        \
+	 (uint64_t)(low))
 #define SHMEMD_MARK_FIRST(word) ((uint32_t)((word) >> 32))
 #define SHMEMD_MARK_WQEBBS(word) ((uint32_t)((word) >> 8) & 0xff)
-#define SHMEMD_MARK_EPOCH(word) ((uint32_t)(word)&0xff)
+#define SHMEMD_MARK_TAG(word) ((uint32_t)(word) & (SHMEMD_MARK_SET | 0xff)) /* SET and the epoch */
 
 /* Key of a registration granule, for both ports of the PE that owns the memory: its home port and
  * its stand-by. Each end of a path uses one of its two. A transfer is cut alike on both.

@@ -317,10 +317,13 @@ SHMEMD_FN uint64_t *shmemdi_mark(shmemd_channel_t *ch, uint32_t depth, uint32_t 
 
 /* Take over marked reservations that follow. The thread loads 8 marks in one trip, and the next 8
  * if the run of marked reservations goes past them; it stops after half a queue, so that the turn
- * ends. */
+ * ends. The loops are unrolled: with the marks in local memory, 32 warps on one channel took 8 %
+ * longer an operation (H200). */
 SHMEMD_FN void shmemdi_sq_combine(shmemd_channel_t *ch, uint32_t depth, shmemdi_turn_t *turn)
 {
-	uint32_t stop = turn->end + depth / 2, epoch = SHMEMD_READY_EPOCH(turn->ready);
+	uint32_t stop = turn->end + depth / 2;
+	uint32_t tag = SHMEMD_MARK_SET | SHMEMD_READY_EPOCH(turn->ready);
+	uint32_t any = 0, all = ~(uint32_t)0; /* flags */
 	uint64_t marks[SHMEMDI_MARKS_AT_ONCE];
 	uint32_t i, at;
 
@@ -328,19 +331,20 @@ SHMEMD_FN void shmemdi_sq_combine(shmemd_channel_t *ch, uint32_t depth, shmemdi_
 		at = turn->end;
 		for (i = 0; i < SHMEMDI_MARKS_AT_ONCE; i++)
 			marks[i] = shmemd_arch_ld_relaxed_u64(shmemdi_mark(ch, depth, at + i));
-		SHMEMD_ARCH_NO_UNROLL
-		for (i = 0; i < SHMEMDI_MARKS_AT_ONCE; i = turn->end - at) {
-			if (marks[i] == SHMEMD_MARK_NONE || SHMEMD_MARK_FIRST(marks[i]) != at + i ||
-			    SHMEMD_MARK_EPOCH(marks[i]) != epoch)
-				break;
+		for (i = 0; i < SHMEMDI_MARKS_AT_ONCE; i++) {
+			if (((turn->end ^ (at + i)) | (SHMEMD_MARK_FIRST(marks[i]) ^ (at + i)) |
+			     (SHMEMD_MARK_TAG(marks[i]) ^ tag)) != 0)
+				continue;
 			shmemd_arch_st_relaxed_u64(shmemdi_mark(ch, depth, at + i),
 						   SHMEMD_MARK_NONE);
 			turn->end += SHMEMD_MARK_WQEBBS(marks[i]);
 			turn->cqes++;
-			turn->is_deferred &= (marks[i] & SHMEMD_MARK_DEFERRED) != 0;
-			turn->is_now |= (marks[i] & SHMEMD_MARK_NOW) != 0;
+			any |= (uint32_t)marks[i];
+			all &= (uint32_t)marks[i];
 		}
 	} while (turn->end - at >= SHMEMDI_MARKS_AT_ONCE && !shmemdi_reached(turn->end, stop));
+	turn->is_deferred &= (all & SHMEMD_MARK_DEFERRED) != 0;
+	turn->is_now |= (any & SHMEMD_MARK_NOW) != 0;
 }
 
 /* Has another poster reserved behind `end`, by this reservation word? */
