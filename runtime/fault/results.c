@@ -54,11 +54,13 @@ FILE *shmemhi_results_append(const char *path, shmemhi_err_t *err)
 		f = fopen(text, "a");
 	} else {
 		shmemhi_fail(err, SHMEMH_ERR_SYSTEM,
-			     "results are not kept: HOME is not set: use --save FILE");
+			     "results are not kept: neither XDG_CACHE_HOME nor HOME is an "
+			     "absolute path, or it is too long: use --save FILE");
+		return NULL;
 	}
 	if (!f)
-		shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "results are not kept: %s: %s",
-			     path ? path : "", strerror(errno));
+		shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "results are not kept: %s: %s", path,
+			     strerror(errno));
 	return f;
 }
 

@@ -95,6 +95,10 @@ static void nowhere_to_keep(void **state)
 	memset(&err, 0, sizeof err);
 	assert_null(shmemhi_results_append(NULL, &err));
 	assert_non_null(strstr(err.text, "use --save FILE"));
+	assert_int_equal(setenv("HOME", "here", 1), 0);
+	memset(&err, 0, sizeof err);
+	assert_null(shmemhi_results_append(NULL, &err));
+	assert_non_null(strstr(err.text, "neither XDG_CACHE_HOME nor HOME is an absolute path"));
 }
 
 int main(void)
