@@ -333,10 +333,13 @@ static void third_has_a_foreign_mark(int pe)
 {
 	const uint32_t at = posters[2].at, first = (uint32_t)rig_place(at);
 	const uint32_t epoch = SHMEMD_TAG(rig_words(0, 1, 0)->path);
+	const uint64_t *ready = &rig_words(0, 1, 0)->ready;
+	uint64_t before;
 
 	if (pe != 0)
 		return;
 	await_all_reserved();
+	before = shmemd_arch_ld_relaxed_u64(ready);
 	let_mark(1);
 	set_mark(at, foreign_mark == 0   ? SHMEMD_MARK_WORD(first - DEPTH, 2, epoch)
 		     : foreign_mark == 1 ? SHMEMD_MARK_WORD(first, 2, (epoch - 1) & 0xff)
@@ -348,6 +351,7 @@ static void third_has_a_foreign_mark(int pe)
 	let_finish(2);
 	await_submitted(0);
 	check_queue(n_wqebbs, 3, SHMEMD_READY_RUNG);
+	CHECK_IS(SHMEMD_READY_CQES(shmemd_arch_ld_relaxed_u64(ready) - before), 3);
 }
 
 static void foreign_marks_are_ignored(void **state)
