@@ -231,11 +231,12 @@ MISTAKES = [
      "impl/sq.h", "{{(SHMEMD_MARK_FIRST(marks[i]) ^ (at + i))|0}}",
      "ring_turn", "foreign_marks_are_ignored"),
     ("MARK_EPOCH", "combine: a mark of another path counts",
-     "impl/sq.h", "(SHMEMD_MARK_TAG(marks[i]) ^ {{tag|(tag ^ ((SHMEMD_MARK_TAG(marks[i]) ^ tag) & "
-     "0xff))}}",
+     "impl/sq.h", "(SHMEMD_MARK_TAG(marks[i]) ^ {{tag|SHMEMD_MARK_SET + "
+     "((uint32_t)marks[i] & 0xff)}}",
      "ring_turn", "foreign_marks_are_ignored"),
     ("MARK_SET", "combine: a word that is no mark counts",
-     "impl/sq.h", "{{(SHMEMD_MARK_TAG(marks[i]) ^ tag)|((SHMEMD_MARK_TAG(marks[i]) ^ tag) & 0xff)}}",
+     "impl/sq.h", "({{SHMEMD_MARK_TAG(marks[i])|SHMEMD_MARK_SET + ((uint32_t)marks[i] & 0xff)}} "
+     "^",
      "ring_turn", "foreign_marks_are_ignored"),
     ("MARK_GAP", "combine: publishes for a poster behind one that has not marked",
      "impl/sq.h", "{{(turn->end ^ (at + i))|0}}",
