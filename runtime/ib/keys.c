@@ -161,9 +161,10 @@ const struct ibv_mr *shmemhi_keys_heap(const shmemhi_ib_t *ib, size_t column)
 typedef struct adding {
 	uint64_t offset, nbytes;
 	size_t n_regions;
-	size_t before;         /* regions there were */
-	size_t n_keys;         /* n_regions * n_columns */
-	uint32_t *mine;        /* [n_keys rounded up to KEYS_PER_GATHER]: rkeys, then lkeys */
+	size_t before; /* regions there were */
+	size_t n_keys; /* n_regions * n_columns */
+	/* [n_keys rounded up to KEYS_PER_GATHER]: the rkeys; once these are gathered, the lkeys */
+	uint32_t *mine;
 	uint32_t *all;         /* [n_pes][KEYS_PER_GATHER] */
 	uint32_t *theirs;      /* [n_pes][n_keys] */
 	shmemd_key_t *entries; /* [granules of the growth] */

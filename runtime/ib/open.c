@@ -15,6 +15,8 @@ typedef struct need {
 	int32_t n_channels;
 } need_t;
 
+enum { IB_AUTO, IB_OFF }; /* words of SHMEMH_IB */
+
 /* Is there a PE, this one included, on which some operation cannot be done through mapped
  * memory? */
 static bool needs_nic(const shmemh_t *job)
@@ -29,7 +31,7 @@ static bool needs_nic(const shmemh_t *job)
 /* Check and compare the options and needs of all PEs; *needed is the same everywhere. */
 static int agree_need(shmemh_t *job, int *needed)
 {
-	need_t mine = {needs_nic(job), job->opt.ib, job->opt.channels};
+	need_t mine = {needs_nic(job), job->opt.ib == IB_OFF, job->opt.channels};
 	need_t *all = calloc((size_t)job->n_pes, sizeof *all);
 	int status = all ? shmemhi_ib_check_options(job)
 			 : shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "NIC: out of memory");
@@ -75,7 +77,7 @@ int shmemhi_ib_open(shmemh_t *job)
 
 	if (status != SHMEMH_OK || !needed)
 		return status;
-	if (job->opt.ib)
+	if (job->opt.ib == IB_OFF)
 		status = shmemhi_fail(&job->err, SHMEMH_ERR_NIC, "SHMEMH_IB is off on PE %d",
 				      job->pe);
 	else

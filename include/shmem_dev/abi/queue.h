@@ -136,8 +136,8 @@
  * In WQEs an address in the heap is an offset from the heap's start, equal on all PEs; the address
  * of a bounce buffer is its virtual address in this PE's process. */
 typedef struct shmemd_key {
-	/* Big-endian; [0] of the home port, [1] of the stand-by. In the rows of this PE an lkey,
-	 * chosen by SHMEMD_PATH_OWN_STANDBY; in those of another PE an rkey, chosen by
+	/* Big-endian; [0] of the home port, [1] of the stand-by. At SHMEMD_LKEY_INDEX an lkey,
+	 * chosen by SHMEMD_PATH_OWN_STANDBY; at SHMEMD_RKEY_INDEX an rkey, chosen by
 	 * SHMEMD_PATH_PEER_STANDBY. */
 	uint32_t key[2];
 	uint32_t n_more; /* granules after this one that the same memory region covers */

@@ -3,16 +3,18 @@
 /* What operations call if the PE's heap is not mapped at the constant stride: checks of the
  * arguments, the choice of the transport, the NIC path.
  *
- * By default functions of the unit, out of line, do that. Those of calls that return nothing (put,
- * word) also latch their status: then the path to a mapped PE (impl/xport.h) is a comparison and
- * the access, and a loop keeps what it needs for them in registers. With the choice of the
- * transport and the test of a status at each call, on an H100 a loop of p to a mapped PE took twice
- * as long, one of fetching atomics 1.3 times.
+ * By default functions of the unit, out of line, do that, except that a thread that posts for
+ * itself reserves inline (shmemdi_put_of_thread). Calls that return nothing (put, word) have no
+ * status to test after the function returns, because it latches the status: the path to a mapped PE
+ * (impl/xport.h) is a comparison and the access, and a loop keeps what it needs for them in
+ * registers. With the choice of the transport and the test of a status at each call, on an H100 a
+ * loop of p to a mapped PE took twice as long, one of fetching atomics 1.3 times.
  *
  * Functions that post take from the caller all that they need of the context (shmemdi_target_t),
- * which the caller has in registers or in the constant bank. From the reservation to the doorbell,
- * except on the slow path, they load none of it from the copy in memory: the acquire of the posting
- * before has invalidated the L1, so that each load would wait for a trip to memory. With a context
+ * which the caller has in registers or in the constant bank. For a simple operation
+ * (shmemdi_is_simple) that does not take the slow path, they load none of it from the copy in
+ * memory between the reservation and the doorbell: the acquire of the posting before has
+ * invalidated the L1, so that each load would wait for a trip to memory. With a context
  * of another team than the world (no SHMEMD_CTX_WORLD) the caller first loads the world number of
  * the PE from `peers`. These functions are called directly: ptxas then passes their operands in
  * registers, and they save none. A call through a pointer follows the calling convention of CUDA,

@@ -3,9 +3,9 @@
 /* The bytes of WQEs (abi/mlx5.h). Pure: from values to words in registers; who stores them, and
  * where, is impl/sq.h.
  *
- * A WQE is a control segment, a remote address segment, and what the operation needs. Its field
- * `ds` counts 16-byte units; the next WQE begins at the next WQEBB. Keys come big-endian
- * already. */
+ * A WQE is a control segment, a remote address segment unless it is a DUMP, and what the operation
+ * needs. Its field `ds` counts 16-byte units; the next WQE begins at the next WQEBB. Callers give
+ * keys in big-endian byte order. */
 #ifndef SHMEMD_IMPL_WQE_H
 #define SHMEMD_IMPL_WQE_H
 
