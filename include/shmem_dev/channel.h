@@ -7,7 +7,7 @@
  * queue by NIC: what one thread, or threads that synchronised, send on one channel through contexts
  * of one team arrives in that order. Different channels are not ordered. A context works on one of
  * them to each PE: channel 0, or the one of shmemd_ctx_channel. All other headers work on the
- * context's channel, too.
+ * context's channel, too, but for the flags of sync.h, which are always sent on channel 0.
  *
  * To a PE whose memory is mapped, puts and SET signals are stores, which need no doorbell and no
  * poll. ADD is an atomic of the SM only with SHMEMD_CTX_SM_ATOMICS, that is, never in a team with a

@@ -23,14 +23,16 @@ extern "C" {
 enum shmemh_status {
 	SHMEMH_OK = 0,            /* done, as the contract of the function says */
 	SHMEMH_ERR_ARGUMENT = 64, /* an argument is outside its contract; nothing was done */
-	SHMEMH_ERR_MISMATCH = 65, /* PEs called a collective with different arguments */
-	/* Heap or system memory exhausted; no allocation of the heap was made or freed. */
+	/* PEs called a collective with different arguments, or have different options. */
+	SHMEMH_ERR_MISMATCH = 65,
+	/* Heap, system memory or the slots for teams are exhausted; no allocation of the heap was
+	 * made or freed. */
 	SHMEMH_ERR_NO_MEMORY = 66,
 	SHMEMH_ERR_NOT_OWNED = 67, /* pointer was not returned by this heap, or already freed */
 	/* A deadline passed; the text names the missing PEs, or the hub that did not answer. */
 	SHMEMH_ERR_TIMEOUT = 68,
-	/* A PE died or left, and the text names it; or this PE is cut off from the others, and the
-	 * text names the hub. */
+	/* A PE died or left, and the text names it; or this PE has lost the bootstrap, and with it
+	 * the others. */
 	SHMEMH_ERR_PEER = 69,
 	/* The bootstrap cannot be reached, refuses the secret or the PE's number, fails, or has no
 	 * gather_some. */

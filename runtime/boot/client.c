@@ -485,8 +485,8 @@ static client_t *new_client(int pe, int n_pes, const shmemhi_options_t *opt,
 	return NULL;
 }
 
-/* No descriptor is left for the socket. Send the hub this failure over one that takes the place of
- * the eventfd, for which the monitor, not started yet, has no more use. */
+/* No descriptor is left for the socket to the hub. Close the eventfd of the monitor, which will not
+ * be started now, so that a socket can be opened, and report this failure over that socket. */
 static void report_without_monitor(client_t *c, const shmemhi_id_t *id,
 				   const shmemhi_options_t *opt, const shmemhi_err_t *err)
 {

@@ -10,7 +10,7 @@
 #include "job/job.h"
 
 /* One port of one NIC, open, with a context and a protection domain of its own: two ports of one
- * adapter are two of these. Variables of this type are called nic. */
+ * adapter are two of these. Most variables of this type are called nic. */
 typedef struct shmemhi_open_port {
 	char name[64]; /* mlx5_0 */
 	int port;

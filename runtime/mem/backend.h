@@ -62,7 +62,7 @@ typedef struct shmemhi_backend {
 extern const shmemhi_backend_t shmemhi_backend_host;
 extern const shmemhi_backend_t shmemhi_backend_gpu;
 
-/* Close the descriptor once every PE that needs it has received it: mappings keep the memory
+/* Close the descriptor once it was sent to every PE that needs it: mappings keep the memory
  * alive. */
 void shmemhi_extent_close_fd(shmemhi_extent_t *extent);
 

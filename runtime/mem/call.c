@@ -82,7 +82,7 @@ static int fail_refused(shmemh_t *job, const shmemhi_heap_call_t *c, int pe)
 				    pe, (ull_t)c->alignment, (ull_t)SHMEMHI_BASE_ALIGN);
 	case SHMEMHI_OVERFLOW:
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY,
-				    "PE %d: calloc: count * size is more than 2^64 bytes", pe);
+				    "PE %d: calloc: count * size is 2^64 bytes or more", pe);
 	case SHMEMHI_NO_BOOKKEEPING:
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY,
 				    "PE %d: %s: no host memory for the bookkeeping of allocations",

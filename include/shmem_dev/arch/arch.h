@@ -155,7 +155,8 @@
  *                                        inline
  *   SHMEMD_ARCH_INDIRECT(f)              the function f, to be called through a pointer: the
  *                                        compiler then does not allocate its registers together
- *                                        with those of the caller. For calls that are seldom made
+ *                                        with those of the caller. For calls that are seldom
+ *                                        made, or that wait for a trip over the network
  *   SHMEMD_BLOCK_LOCAL                   before a variable: the threads of a block share it. CUDA
  *                                        only; launch.h has another form for the emulator
  *

@@ -49,7 +49,7 @@ SHMEMD_FN_COLD void shmemdi_ep_load(shmemdi_ref_t ref, shmemdi_ep_t *ep)
 	shmemdi_ep_memory(ep, ref.ctx);
 }
 
-/* Keys. An entry's keys for both NICs are loaded before they are needed, in the same trip as the
+/* Keys. A simple put (impl/put.h) loads an entry's keys for both columns in the same trip as the
  * channel's line, whose path word says which column applies. */
 
 SHMEMD_FN uint64_t shmemdi_offset(const shmemdi_ep_t *ep, const void *p)

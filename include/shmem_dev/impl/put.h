@@ -329,8 +329,6 @@ SHMEMD_FN_COLD int shmemdi_nic_put_segments(shmemdi_ref_t ref, shmemdi_call_t ca
 	return shmemdi_cq_wait(ref, call, posted.ticket, shmemdi_limit_default(ref.ctx, ref.pe));
 }
 
-typedef int shmemdi_put_lanes_t(shmemdi_ref_t ref, shmemdi_call_t call, shmemdi_put_t put);
-
 /* Each lane that is converged here puts data of its own. Lanes on one channel with simple puts of
  * one form (WQEBBs, `how`) share a reservation and a CQE; so do lanes on the general path, segment
  * by segment (shmemdi_wr_post). */

@@ -332,7 +332,7 @@ SHMEMD_FN void shmemdi_sq_combine(shmemd_channel_t *ch, uint32_t depth, shmemdi_
 		for (i = 0; i < SHMEMDI_MARKS_AT_ONCE; i++)
 			marks[i] = shmemd_arch_ld_relaxed_u64(shmemdi_mark(ch, depth, at + i));
 		for (i = 0; i < SHMEMDI_MARKS_AT_ONCE; i++) {
-			/* Where a lane posts for a warp, the run goes on past these marks. */
+			/* The first place has no mark, or its reservation goes past all of these. */
 			if (i == 1 && turn->end - at - 1 >= SHMEMDI_MARKS_AT_ONCE - 1)
 				break;
 			if (((turn->end ^ (at + i)) | (SHMEMD_MARK_FIRST(marks[i]) ^ (at + i)) |
