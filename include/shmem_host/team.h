@@ -36,9 +36,10 @@ typedef int32_t shmemh_team_t;
 #define SHMEMH_TEAM_INVALID (-1) /* no team: the caller is not a member */
 #define SHMEMH_TEAM_WORLD 0      /* every PE of the job */
 #define SHMEMH_TEAM_NODE                                                                           \
-	1 /* PEs that all map each other's memory. Candidates have equal SHMEMH_NODE_ID, or, if \
-	     that is not set, equal boot id and network namespace. They prove it by mapping:    \
-	     with GPU memory each pair, with host memory each PE the memory of the lowest one */
+	1 /* PEs that all map each other's memory. Candidates have equal SHMEMH_NODE_ID, or, if    \
+	     that is not set, equal boot id and network namespace. Those of different processes \
+	     prove it by mapping: with GPU memory each pair, with host memory each PE the       \
+	     memory of the lowest one */
 
 /* This PE's number in a team and the team's size; -1 for a team that does not exist. Any thread,
  * but not while the team is destroyed. */

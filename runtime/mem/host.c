@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Host memory: memfd extents mapped into a reservation. Linux allocates pages on first touch, so
- * a job of many PEs uses only the memory that it touches, not an extent per PE. */
+ * a job of many PEs uses only the memory that it touches, not an extent per PE, unless a NIC or a
+ * GPU has it registered: registration pins all pages. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  * share a boot id but no directory, and GPUs may lack peer access. So the PEs prove it by passing
  * descriptors and mapping the memory. The connections stay open for growths.
  *
- * GPU memory: every pair connects, because the memory of each GPU has a descriptor of its own, and
- * some pairs may lack peer access.
+ * GPU memory: every pair of PEs in different processes connects, because the memory of each GPU has
+ * a descriptor of its own, and some pairs may lack peer access.
  *
  * Host memory: the PEs of a node connect to its lowest PE only, the leader. It creates one file for
  * each growth, with a slice for each PE. With a file and a connection for each pair, n PEs would

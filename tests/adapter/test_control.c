@@ -94,8 +94,8 @@ static void be_child(const int to[2], const int from[2])
 	dup2(from[1], 1);
 	for (int fd = 3; fd < 64; fd++)
 		close(fd);
-	/* LeakSanitizer, which runs at exit, stops all threads of the process first. In a child that
-	 * a process with threads has forked it hung in about one of 30 exits. */
+	/* LeakSanitizer, which runs at exit, stops all threads of the process first. In a child
+	 * that a process with threads has forked it hung in about one of 30 exits. */
 	setenv("LSAN_OPTIONS", "detect_leaks=0", 1);
 	execl("/proc/self/exe", "program", (char *)NULL);
 	_exit(127);

@@ -52,7 +52,7 @@ typedef struct shmemd_switch_order {
 			      the old queue. Later only waiters load CQEs there, and then compare
 			      epochs. So the host may reuse that memory, 20 ms after the switch at
 			      the earliest (impl/switch.h), but must not unmap it. Of a channel that
-			      has failed: an index that `ready` never reaches */
+			      had failed before the switch: an index that `ready` never reaches */
 	uint32_t announced; /* low bits of the order's number: differs from those of `number`
 			     while the fields are being written */
 	uint32_t

@@ -120,8 +120,10 @@ SHMEMD_FN int shmemdi_flush_before_store(const shmemd_ctx_t *ctx, shmemdi_call_t
 /* What has become of a put or get. */
 enum shmemdi_outcome {
 	SHMEMDI_NOT_STARTED, /* a check failed, or there is no transport */
-	SHMEMDI_BY_NIC, /* from a selection: to be posted; else posted, or the post has failed */
-	SHMEMDI_MAPPED  /* the group copies */
+	/* From shmemdi_put_select: the caller must post. From others: they have posted, or the post
+	 * has failed. */
+	SHMEMDI_BY_NIC,
+	SHMEMDI_MAPPED /* the group copies */
 };
 
 typedef struct shmemdi_copying_t {
