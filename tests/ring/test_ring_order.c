@@ -281,10 +281,11 @@ static void posts_with_locks(const void *params)
 
 static void order_while_locked(int pe)
 {
-	const shmemd_channel_t *ch = rig_words(0, 1, 0);
+	const shmemd_channel_t *ch;
 
-	if (pe)
+	if (pe) /* rig_switch changes what rig_words reads */
 		return;
+	ch = rig_words(0, 1, 0);
 	await_step(2);
 	rig_switch(0, 1, 0);
 	CHECK(shmemd_arch_ld_relaxed_u64(&ch->ready) & SHMEMD_READY_RUNG);
