@@ -90,7 +90,7 @@ typedef struct hub {
 	bool is_from_torchrun; /* of its id */
 	conn_t **by_pe;
 	uint32_t *causes; /* [n_pes] shmemd_cause of those that are gone */
-	char *was_told;   /* [n_pes] 1: the failure of the start was sent to it */
+	char *was_told;   /* [n_pes] 1: the failure of the start was sent to it, or it was lost */
 	int n_in;         /* PEs connected */
 	int n_gone;       /* PEs that died or left */
 	int n_told;
@@ -146,7 +146,7 @@ void hub_timers(hub_t *hub);
 /* The time at which hub_timers has work to do. */
 uint64_t hub_next_timer(const hub_t *hub);
 
-/* Have all PEs left? */
+/* Have all PEs left, or after a failed start: have all been told, or is the time for it over? */
 bool hub_is_done(const hub_t *hub);
 
 /* "120 s" or "1500 ms". */

@@ -38,7 +38,8 @@ int shmemhi_peer_infos_alloc(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_peer
 void shmemhi_peer_infos_free(shmemhi_peer_infos_t *infos);
 
 /* Exchange them with all PEs. Collective.
- * Returns  SHMEMH_OK; ERR_MISMATCH (numbers of channels, kinds of networks). */
+ * Returns  SHMEMH_OK; ERR_MISMATCH (numbers of channels, kinds of networks); as
+ *          shmemhi_allgather. */
 int shmemhi_peer_infos_exchange(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_peer_infos_t *infos);
 
 /* The address of a PE's port. */

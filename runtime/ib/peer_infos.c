@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include "ib/link.h"
 
-#define GATHER_NBYTES ((size_t)1 << 20) /* of one collective, unless one PE sends more */
+/* Bytes that one collective gathers for links; more if the links of each PE to one peer have more. */
+#define GATHER_NBYTES ((size_t)1 << 20)
 
 void shmemhi_peer_infos_free(shmemhi_peer_infos_t *infos)
 {

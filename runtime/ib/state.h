@@ -131,7 +131,7 @@ int shmemhi_nic_find(shmemh_t *job, shmemhi_ib_t *ib);
  * fail-over; keep this PE's home port open, with fail-over its stand-by too, and close the others.
  * Collective; the same result on every PE.
  * Returns  SHMEMH_OK; ERR_NIC: a PE gets none; ERR_MISMATCH: PEs of a host do not have the same
- *          map; ERR_OPTION; ERR_SYSTEM; ERR_NO_MEMORY. */
+ *          map; ERR_OPTION; ERR_SYSTEM; ERR_NO_MEMORY; as shmemhi_allgather. */
 int shmemhi_nic_choose(shmemh_t *job, shmemhi_ib_t *ib);
 
 /* Undo nic_find and nic_choose, also after a failure. */

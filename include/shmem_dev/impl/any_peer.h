@@ -223,7 +223,7 @@ SHMEMD_FN int shmemdi_put_of_thread(shmemdi_target_t target, shmemdi_op_t op, sh
 					       shmemdi_ref(&target.ep.c), op.call, put));
 	if (SHMEMD_ARCH_UNLIKELY(!shmemdi_nic_put_reserve(&target.ep, &put, &post)))
 		return shmemdi_latched(target.ep.c.ctx,
-				       shmemdi_nic_put_rest(&target.ep, op.call, &put, &post));
+				       shmemdi_nic_put_reserved(&target.ep, op.call, &put, &post));
 	return shmemdi_put_post(target.ep, op.call, put, post, shmemdi_put_keys(&target.ep, &put));
 }
 

@@ -359,7 +359,7 @@ SHMEMD_FN_COLD int shmemdi_nic_put_lanes(shmemdi_ref_t ref, shmemdi_call_t call,
 }
 
 /* Reserve for a put by a thread alone. Is the put simple? If so, the caller loads the keys
- * (shmemdi_put_keys) in the same trip to memory, and posts; if not, shmemdi_nic_put_rest posts.
+ * (shmemdi_put_keys) in the same trip to memory, and posts; if not, shmemdi_nic_put_reserved does.
  *
  * The test is a branch of its own, before the keys are loaded: ptxas orders instructions within a
  * basic block, and would otherwise issue the reservation behind all that the test and the addresses
@@ -374,8 +374,8 @@ SHMEMD_FN int shmemdi_nic_put_reserve(const shmemdi_ep_t *ep, const shmemdi_put_
 }
 
 /* Post a put that has been reserved for, in any form, and wait if it blocks. */
-SHMEMD_FN int shmemdi_nic_put_rest(const shmemdi_ep_t *ep, shmemdi_call_t call,
-				   const shmemdi_put_t *put, const shmemdi_reservation_t *post)
+SHMEMD_FN int shmemdi_nic_put_reserved(const shmemdi_ep_t *ep, shmemdi_call_t call,
+				       const shmemdi_put_t *put, const shmemdi_reservation_t *post)
 {
 	return SHMEMD_ARCH_INDIRECT(shmemdi_nic_put_segments)(shmemdi_ref(&ep->c), call, *put,
 							      post->resv, shmemdi_wr_post_alone);
@@ -383,7 +383,7 @@ SHMEMD_FN int shmemdi_nic_put_rest(const shmemdi_ep_t *ep, shmemdi_call_t call,
 
 /* Post a simple put that has been reserved for, with its keys. Sets *must_wait if the caller must
  * wait for the CQE that *ticket names: if the put blocks and has not taken the slow path, on which
- * shmemdi_nic_put_rest has waited. */
+ * shmemdi_nic_put_reserved has waited. */
 SHMEMD_FN int shmemdi_nic_put_post(const shmemdi_ep_t *ep, shmemdi_call_t call,
 				   const shmemdi_put_t *put, shmemdi_reservation_t *post,
 				   shmemdi_put_keys_t keys, shmemdi_ticket_t *ticket,
@@ -391,7 +391,7 @@ SHMEMD_FN int shmemdi_nic_put_post(const shmemdi_ep_t *ep, shmemdi_call_t call,
 {
 	*must_wait = 0;
 	if (SHMEMD_ARCH_UNLIKELY(shmemdi_sq_needs_slow_path(&ep->c, post)))
-		return shmemdi_nic_put_rest(ep, call, put, post);
+		return shmemdi_nic_put_reserved(ep, call, put, post);
 	(void)shmemdi_sq_begin(post);
 	shmemdi_nic_write_data(ep, post, 0, put, keys);
 	if (put->sig.op >= 0)
@@ -412,7 +412,7 @@ SHMEMD_FN int shmemdi_nic_put(const shmemdi_ep_t *ep, shmemdi_call_t call, const
 	if (shmemdi_put_wqebbs(put) == 0)
 		return SHMEMD_OK;
 	if (SHMEMD_ARCH_UNLIKELY(!shmemdi_nic_put_reserve(ep, put, &post)))
-		return shmemdi_nic_put_rest(ep, call, put, &post);
+		return shmemdi_nic_put_reserved(ep, call, put, &post);
 	keys = shmemdi_put_keys(ep, put);
 	/* Never true. It ends the basic block: else ptxas would place the loads of the keys behind
 	 * the instructions that wait for the reservation, and they would take a trip of their own.
