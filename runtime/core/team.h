@@ -39,8 +39,9 @@ void shmemhi_team_remove(shmemh_t *job, shmemhi_team_t *team);
 
 void shmemhi_team_sort(int32_t *roster, const int *members, int n);
 
-/* Fill a team that has its sync memory and a place for its context: members, device tables, and the
- * flags as this PE sees them; sync memory is zeroed. After a failure the caller calls shmemhi_team_drop. */
+/* Fill a team that has its sync memory and a place for its context: members, device tables, and
+ * the flags as this PE sees them; sync memory is zeroed. After a failure the caller calls
+ * shmemhi_team_drop. */
 int shmemhi_team_fill(shmemh_t *job, shmemhi_team_t *team, const int *members, int n);
 
 /* After shmemhi_team_fill, once the flags are equal on all members: add the flags that may differ

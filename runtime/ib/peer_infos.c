@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include "ib/link.h"
 
-/* Bytes that one collective gathers for links; more if the links of each PE to one peer have more. */
+/* Bytes that one collective gathers for links, or as many as the links of all PEs to one peer have,
+ * if that is more. */
 #define GATHER_NBYTES ((size_t)1 << 20)
 
 void shmemhi_peer_infos_free(shmemhi_peer_infos_t *infos)
