@@ -17,11 +17,11 @@
  * invalidated the L1, so that each load would wait for a trip to memory. With a context of another
  * team than the world (no SHMEMD_CTX_WORLD) the caller first loads the world number of the PE from
  * `peers`. These functions are called directly: ptxas then passes their operands in registers, and
- * they save none. A call through a pointer follows the calling convention of CUDA,
- * and saves some 50 registers in local memory, so that a post took 1.4 times as long (H100). Gets,
- * fetches, flushes, quiets and what posts for coalesced lanes or in several segments are called so
- * (SHMEMD_ARCH_INDIRECT) and load the context's copy, so that their registers do not count in the
- * callers' loops.
+ * they save none. A call through a pointer follows the calling convention of CUDA, and saves some
+ * 50 registers in local memory, so that a post took 1.4 times as long (H100). What is called so
+ * nevertheless (SHMEMD_ARCH_INDIRECT), so that its registers do not count in the callers' loops,
+ * loads the context's copy: gets, fetches, flushes, quiets, and posts for coalesced lanes or in
+ * several segments.
  *
  * SHMEMD_NIC_INLINE has the functions that post inline, with the caller's context. SHMEMD_NO_NIC
  * has all of them inline, and no NIC path in them. */

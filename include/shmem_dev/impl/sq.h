@@ -317,8 +317,8 @@ SHMEMD_FN uint64_t *shmemdi_mark(shmemd_channel_t *ch, uint32_t depth, uint32_t 
 
 /* Take over marked reservations that follow. The thread loads 8 marks in one trip, and the next 8
  * if the run of marked reservations goes past them; it stops after half a queue, so that the turn
- * ends. The loops are unrolled: an index that is no constant would put the marks into local memory,
- * with which 32 warps on one channel took 12 % longer for a put (H200). */
+ * ends. The loops are unrolled, because a variable index would put the marks into local memory, and
+ * one test checks a place: with a loop, 32 warps on one channel took 12 % longer a put (H200). */
 SHMEMD_FN void shmemdi_sq_combine(shmemd_channel_t *ch, uint32_t depth, shmemdi_turn_t *turn)
 {
 	uint32_t stop = turn->end + depth / 2;
@@ -332,7 +332,7 @@ SHMEMD_FN void shmemdi_sq_combine(shmemd_channel_t *ch, uint32_t depth, shmemdi_
 		for (i = 0; i < SHMEMDI_MARKS_AT_ONCE; i++)
 			marks[i] = shmemd_arch_ld_relaxed_u64(shmemdi_mark(ch, depth, at + i));
 		for (i = 0; i < SHMEMDI_MARKS_AT_ONCE; i++) {
-			/* There is no first mark, or its reservation goes past all places. */
+			/* No mark was taken (0 - 1), or its reservation goes past all 8. */
 			if (i == 1 && turn->end - at - 1 >= SHMEMDI_MARKS_AT_ONCE - 1)
 				break;
 			if (((turn->end ^ (at + i)) | (SHMEMD_MARK_FIRST(marks[i]) ^ (at + i)) |
@@ -400,7 +400,7 @@ SHMEMD_FN shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t dep
 	/* The word was loaded beside the marks, and may be older than the reservations whose marks
 	 * were taken. So a poster that would ring by the default rule loads it again, in 0.15 us; a
 	 * doorbell for a queue in host memory takes several. Without the second load, 8 warps on
-	 * one channel rang for every 4th operation, not every 14th, and took 1180 ns, not 740. */
+	 * one channel rang for every 4th put, not every 14th, and a put took 1180 ns, not 740. */
 	turn.is_followed = shmemdi_sq_is_followed(resv, turn.end);
 	if (!turn.is_followed && !turn.is_now && !turn.is_deferred)
 		turn.is_followed =
