@@ -34,7 +34,7 @@ static const struct {
 	{SHMEMH_ERR_ARGUMENT, "an argument is outside its contract"},
 	{SHMEMH_ERR_MISMATCH,
 	 "PEs called a collective with different arguments, or have different options"},
-	{SHMEMH_ERR_NO_MEMORY, "memory, or the slots for teams, are exhausted"},
+	{SHMEMH_ERR_NO_MEMORY, "memory or the slots for teams are exhausted"},
 	{SHMEMH_ERR_NOT_OWNED, "the pointer is not a live allocation of this heap"},
 	{SHMEMH_ERR_TIMEOUT, "a deadline passed"},
 	{SHMEMH_ERR_PEER, "a PE died or left, or this PE is cut off from the others"},

@@ -55,7 +55,7 @@ FILE *shmemhi_results_append(const char *path, shmemhi_err_t *err)
 	} else {
 		shmemhi_fail(err, SHMEMH_ERR_SYSTEM,
 			     "results are not kept: neither XDG_CACHE_HOME nor HOME is an "
-			     "absolute path, or it is too long: use --save FILE");
+			     "absolute path, or the path is too long: use --save FILE");
 		return NULL;
 	}
 	if (!f)

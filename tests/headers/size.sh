@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
 # size.sh stage: bytes of the cubin of eight calls of put_signal_nbi by a warp (bench/size/calls.cu,
-# NIC path out of line, sm_90). Fails above the limit, 1% more than nvcc 13.0 needed when it
-# was set. After a change that makes the code smaller, lower it; `bench/size/run` measures more.
+# NIC path out of line, sm_90). Fails above the limit, which was set a little above what nvcc 13.0
+# needed then. After a change that makes the code smaller, lower it; `bench/size/run` measures more.
 set -eu
 limit=148500
 source=$(dirname "$0")/../../bench/size/calls.cu

@@ -205,6 +205,7 @@ static const scenario_t *first_scenario(const call_t *c)
 	return NULL;
 }
 
+/* End the program if a row of `seldom` matches no call that its scenario executes. */
 static void check_seldom(void)
 {
 	for (int r = 0; r < N_SELDOM; r++) {
