@@ -2,9 +2,9 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Work requests of any kind, posted by the calling thread; threads that call for themselves,
  * converged, are coalesced. This code, of which a unit has one copy, is for operations that wait
- * for a round trip or are rare: gets, fetching atomics, flushes, packed values, small blocking
- * puts, puts from unregistered memory, puts in several WQEs, coalesced lanes, and reservations
- * whose posters took the slow path. What is frequent has code of its own in impl/put.h, in which
+ * for a round trip or are rare: gets, fetching atomics, packed values, small blocking puts, puts
+ * from unregistered memory, puts in several WQEs, coalesced lanes, and reservations whose posters
+ * took the slow path. What is frequent has code of its own in impl/put.h and impl/quiet.h, in which
  * kind and form are constants.
  *
  * Functions return a status, and record errors. */
@@ -215,37 +215,11 @@ SHMEMD_FN int shmemdi_wr_start(const shmemdi_chan_t *c, shmemdi_call_t call,
 	return shmemdi_lanes_share(lanes, wqebbs, status, post);
 }
 
-/* Store a WQE of `units` 16-byte units. */
-SHMEMD_FN void shmemdi_wr_store(const shmemdi_chan_t *c, const shmemdi_reservation_t *post,
-				uint32_t wqebb, const shmemdi_wqe_t *q, uint32_t units)
-{
-	uint32_t i;
-
-	SHMEMD_ARCH_NO_UNROLL
-	for (i = 0; i < units; i++)
-		shmemd_arch_st_wqe(shmemdi_wqebb(c, post->line.path, post->line.queue,
-						 post->first + wqebb + i / 4) +
-					   16 * (size_t)(i % 4),
-				   q->w[4 * i], q->w[4 * i + 1], q->w[4 * i + 2], q->w[4 * i + 3]);
-}
-
-/* The DUMP that follows a READ or a fetching atomic, whose result goes to `own`. */
-SHMEMD_FN void shmemdi_wr_write_dump(const shmemdi_ep_t *ep, const shmemdi_reservation_t *post,
-				     uint32_t wqebb, uint32_t request, shmemdi_mem_t own,
-				     int is_flush, shmemdi_wqe_t *q)
-{
-	if (is_flush) /* the sink need not be in the memory that DUMPs are for */
-		own = shmemdi_heap_mem(ep, ep->heap, shmemdi_keys(shmemdi_lkey(ep, ep->heap)),
-				       post->line.path);
-	shmemdi_wqe_dump(q, shmemdi_sq_at(post, wqebb, 1, request), own, 1);
-	shmemdi_wr_store(&ep->c, post, wqebb, q, 2);
-}
-
 /* Write a work request from the reservation's WQEBB `wqebb` on, as request number `request` of the
- * reservation. Returns its WQEBBs. */
+ * reservation, and the DUMP that follows a READ or a fetching atomic. Returns their WQEBBs. */
 SHMEMD_FN_COLD uint32_t shmemdi_wr_write(const shmemdi_ep_t *ep, const shmemdi_reservation_t *post,
 					 uint32_t wqebb, uint32_t request, const shmemdi_wr_t *wr,
-					 const char *local, int is_flush)
+					 const char *local)
 {
 	ep = (const shmemdi_ep_t *)shmemd_arch_as_local(ep);
 	wr = (const shmemdi_wr_t *)shmemd_arch_as_local(wr);
@@ -271,10 +245,11 @@ SHMEMD_FN_COLD uint32_t shmemdi_wr_write(const shmemdi_ep_t *ep, const shmemdi_r
 								 : SHMEMD_MLX5_RDMA_WRITE,
 				     remote, own, wr->nbytes);
 	}
-	shmemdi_wr_store(&ep->c, post, wqebb, &q, units);
+	shmemdi_sq_write(&ep->c, post, wqebb, &q, units);
 	if (!shmemdi_wr_has_dump(ep, wr))
 		return wqebbs;
-	shmemdi_wr_write_dump(ep, post, wqebb + wqebbs, request + 1, own, is_flush, &q);
+	shmemdi_wqe_dump(&q, shmemdi_sq_at(post, wqebb + wqebbs, 1, request + 1), own, 1);
+	shmemdi_sq_write(&ep->c, post, wqebb + wqebbs, &q, 2);
 	return wqebbs + 1;
 }
 
@@ -318,8 +293,7 @@ SHMEMD_FN int shmemdi_wr_post_by(const shmemdi_ep_t *ep, shmemdi_call_t call,
 	SHMEMD_ARCH_NO_UNROLL
 	for (i = 0; i < wrs->n; i++, wr++)
 		at += shmemdi_wr_write(ep, &post, at, wrs->n * lanes.rank + i, wr,
-				       wr->local_kind == SHMEMDI_LOCAL_HEAP ? wr->u.local : local,
-				       wrs->how.is_flush);
+				       wr->local_kind == SHMEMDI_LOCAL_HEAP ? wr->u.local : local);
 	posted->end = post.first + at;
 	posted->ticket = shmemdi_lanes_submit(&ep->c, lanes, &post, wrs->how);
 	return SHMEMD_OK;

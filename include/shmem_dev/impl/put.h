@@ -392,6 +392,9 @@ SHMEMD_FN int shmemdi_nic_put_post(const shmemdi_ep_t *ep, shmemdi_call_t call,
 	*must_wait = 0;
 	if (SHMEMD_ARCH_UNLIKELY(shmemdi_sq_needs_slow_path(&ep->c, post)))
 		return shmemdi_nic_put_reserved(ep, call, put, post);
+	/* What the reservation took: a simple put has data. As constants they save the WQEs' code
+	 * its tests for the last WQE. */
+	post->wqebbs = post->requests = put->sig.op >= 0 ? 2 : 1;
 	(void)shmemdi_sq_begin(post);
 	shmemdi_nic_write_data(ep, post, 0, put, keys);
 	if (put->sig.op >= 0)

@@ -16,22 +16,61 @@
 
 #define SHMEMDI_FLUSH_NBYTES 8u
 
-/* READ the target's heap where it begins: that memory exists as long as the job does. */
+/* Keys that the WQEs of a flush name: of the target's heap, of the sink and, for the DUMP, of this
+ * PE's heap. */
+typedef struct shmemdi_flush_keys_t {
+	uint64_t target, sink, own;
+} shmemdi_flush_keys_t;
+
+SHMEMD_FN shmemdi_flush_keys_t shmemdi_flush_keys(const shmemdi_ep_t *ep)
+{
+	shmemdi_flush_keys_t keys = {0, 0, 0};
+
+	keys.target = shmemdi_keys(shmemdi_rkey(ep, ep->heap));
+	keys.sink = shmemdi_bounce_keys(ep);
+	if (shmemdi_dumps(ep))
+		keys.own = shmemdi_keys(shmemdi_lkey(ep, ep->heap));
+	return keys;
+}
+
+/* Write the READ of the target's heap where it begins, which is memory as long as the job lasts.
+ * The DUMP after it reads this PE's heap: the sink need not be in the memory that DUMPs are for. */
+SHMEMD_FN void shmemdi_flush_write(const shmemdi_ep_t *ep, const shmemdi_reservation_t *post,
+				   shmemdi_flush_keys_t keys)
+{
+	uint64_t path = post->line.path;
+	shmemdi_wqe_t q = {{0}};
+
+	shmemdi_wqe_read(&q, shmemdi_sq_at(post, 0, 1, 0),
+			 shmemdi_peer_mem(ep, ep->heap, keys.target, path),
+			 shmemdi_bounce_mem(ep->sink, keys.sink, path), SHMEMDI_FLUSH_NBYTES);
+	shmemdi_sq_write(&ep->c, post, 0, &q, 3);
+	if (!shmemdi_dumps(ep))
+		return;
+	shmemdi_wqe_dump(&q, shmemdi_sq_at(post, 1, 1, 1),
+			 shmemdi_heap_mem(ep, ep->heap, keys.own, path), 1);
+	shmemdi_sq_write(&ep->c, post, 1, &q, 2);
+}
+
+/* Post a READ, and note it in `flush`. The keys are loaded in the same trip as the line. */
 SHMEMD_FN int shmemdi_flush_read(const shmemdi_ep_t *ep, shmemdi_call_t call)
 {
 	shmemdi_how_t how = {SHMEMD_RING_NOW, 1, 1, 1};
-	shmemdi_posted_t posted;
-	shmemdi_wrs_t wrs;
+	shmemdi_reservation_t post;
+	shmemdi_flush_keys_t keys;
+	uint64_t word;
 	int status;
 
-	shmemdi_wrs_init(&wrs, how);
-	shmemdi_wr_data(&wrs, SHMEMDI_WR_READ, ep->heap, 0, SHMEMDI_FLUSH_NBYTES,
-			SHMEMDI_LOCAL_SINK);
-	status = shmemdi_wr_post_alone(ep, call, &wrs, &posted);
+	shmemdi_sq_reserve(&ep->c, &post, 1 + shmemdi_dumps(ep), 1);
+	keys = shmemdi_flush_keys(ep);
+	status = shmemdi_sq_wait_begin(&ep->c, call, &post);
+	if (status != SHMEMD_OK)
+		return status;
+	shmemdi_flush_write(ep, &post, keys);
+	shmemdi_sq_count(&ep->c, &post);
+	word = shmemdi_sq_submit_general(ep->c, shmemdi_sq_pending(&post), how);
 	/* Not published: the channel has failed, and `flush` names an earlier READ. */
-	if (status == SHMEMD_OK && posted.ticket.word & SHMEMDI_TICKET_VOID)
-		status = shmemdi_channel_status(&ep->c);
-	return status;
+	return word & SHMEMDI_TICKET_VOID ? shmemdi_channel_status(&ep->c) : SHMEMD_OK;
 }
 
 /* Does the last flush cover everything published? Then `flush` equals `ready`, or is ahead of it by
