@@ -352,6 +352,25 @@ static void records_that_are_not_rung(void **state)
 	adapter_stop();
 }
 
+/* The device has not polled between a doorbell and the command that destroys its queue pair. A
+ * NIC receives the doorbell first. */
+static void rung_before_destroy(void **state)
+{
+	(void)state;
+	for (int mode = MLX5SW_DOORBELLS_HYBRID; mode <= MLX5SW_DOORBELLS_DB; mode++) {
+		mlx5sw_config_t cfg = adapter_config();
+
+		cfg.doorbells = (uint8_t)mode;
+		begin(&cfg);
+		adapter_nop(&a, 0);
+		adapter_ring(&a);
+		mlx5swi_qp_destroy(a.qp);
+		adapter_idle();
+		adapter_expect_clean();
+		adapter_stop();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -364,6 +383,7 @@ int main(void)
 		cmocka_unit_test(last_atomic_of_a_psn_is_repeated),
 		cmocka_unit_test(queue_pairs_that_share_a_register),
 		cmocka_unit_test(records_that_are_not_rung),
+		cmocka_unit_test(rung_before_destroy),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,7 +46,8 @@ typedef struct mlx5swi_qp_spec {
 	mlx5swi_umem_t *umem, *dbr_umem;
 } mlx5swi_qp_spec_t;
 int mlx5swi_qp_create(mlx5swi_context_t *ctx, const mlx5swi_qp_spec_t *spec, mlx5swi_qp_t **out);
-int mlx5swi_qp_destroy(mlx5swi_qp_t *qp); /* frees *qp */
+int mlx5swi_qp_destroy(mlx5swi_qp_t *qp); /* the command; frees *qp */
+void mlx5swi_qp_free(mlx5swi_qp_t *qp);   /* when the device ends */
 
 /* flag in `given`: a DevX command may change the path of a QP in RTS */
 #define MLX5SWI_BY_COMMAND (1u << 31)

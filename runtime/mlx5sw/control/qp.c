@@ -169,12 +169,20 @@ int mlx5swi_qp_create(mlx5swi_context_t *ctx, const mlx5swi_qp_spec_t *spec, mlx
 	return MLX5SWI_DONE;
 }
 
-int mlx5swi_qp_destroy(mlx5swi_qp_t *qp)
+void mlx5swi_qp_free(mlx5swi_qp_t *qp)
 {
 	mlx5swi_qp_forget(qp);
 	mlx5swi_events_forget(qp);
 	leave_uar(qp);
 	hold(qp, -1);
 	release(qp);
+}
+
+int mlx5swi_qp_destroy(mlx5swi_qp_t *qp)
+{
+	/* A doorbell that was written before the command reaches a NIC before it. The device's
+	 * thread may not have run since (row D4). */
+	mlx5swi_doorbells_take(qp->uar);
+	mlx5swi_qp_free(qp);
 	return MLX5SWI_DONE;
 }

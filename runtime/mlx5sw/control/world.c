@@ -64,7 +64,7 @@ static void free_qp(void *object)
 
 	free(qp->owned);
 	free(qp->owned_dbr);
-	mlx5swi_qp_destroy(qp);
+	mlx5swi_qp_free(qp);
 }
 
 static void empty(mlx5swi_table_t *t, void (*release)(void *object))

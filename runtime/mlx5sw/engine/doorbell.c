@@ -179,17 +179,18 @@ static void poll_register(mlx5swi_uar_t *uar, uint32_t reg)
 	poll(uar, reg, &uar->half[reg != REGISTER]);
 }
 
+void mlx5swi_doorbells_take(mlx5swi_uar_t *uar)
+{
+	poll_register(uar, REGISTER);
+	if (uar->has_blueflame)
+		poll_register(uar, REGISTER + OTHER_HALF);
+	if (mlx5swi_w->cfg.has_no_dbr)
+		poll(uar, REGISTER_NO_RECORD, &uar->half[2]);
+}
+
 void mlx5swi_doorbells_poll(mlx5swi_device_t *dev)
 {
-	for (uint32_t i = 0; i < dev->uars.n; i++) {
-		mlx5swi_uar_t *uar = dev->uars.at[i];
-
-		if (!uar)
-			continue;
-		poll_register(uar, REGISTER);
-		if (uar->has_blueflame)
-			poll_register(uar, REGISTER + OTHER_HALF);
-		if (mlx5swi_w->cfg.has_no_dbr)
-			poll(uar, REGISTER_NO_RECORD, &uar->half[2]);
-	}
+	for (uint32_t i = 0; i < dev->uars.n; i++)
+		if (dev->uars.at[i])
+			mlx5swi_doorbells_take(dev->uars.at[i]);
 }

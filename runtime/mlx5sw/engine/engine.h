@@ -139,6 +139,7 @@ void mlx5swi_engine_stop(void);                     /* also frees the packets */
 void mlx5swi_qp_wake(mlx5swi_qp_t *qp);             /* the QP has work */
 void mlx5swi_qp_forget(mlx5swi_qp_t *qp);           /* the QP will be freed */
 void mlx5swi_doorbells_poll(mlx5swi_device_t *dev); /* doorbell.c */
+void mlx5swi_doorbells_take(mlx5swi_uar_t *uar);    /* those of one page */
 int mlx5swi_thread_start(void);
 void mlx5swi_thread_stop(void);
 
