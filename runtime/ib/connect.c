@@ -4,7 +4,7 @@
 #include "ib/failover.h"
 
 /* All links to one PE. */
-static int join(shmemh_t *job, shmemhi_ib_t *ib, const shmemhi_peer_infos_t *infos, int pe)
+static int links_to_rts(shmemh_t *job, shmemhi_ib_t *ib, const shmemhi_peer_infos_t *infos, int pe)
 {
 	const shmemhi_port_info_t *port = &infos->ports[pe];
 	shmemhi_address_t address;
@@ -21,7 +21,7 @@ static int join(shmemh_t *job, shmemhi_ib_t *ib, const shmemhi_peer_infos_t *inf
 			status = shmemhi_link_to_rts(&ib->lib, &job->opt, link, port, &job->err);
 		link->is_connected = status == SHMEMH_OK;
 		if (ib->failover)
-			shmemhi_failover_met(ib->failover, link, port, peer);
+			shmemhi_failover_set_peer(ib->failover, link, port, peer);
 	}
 	return status;
 }
@@ -35,7 +35,7 @@ int shmemhi_links_connect(shmemh_t *job, shmemhi_ib_t *ib)
 		status = shmemhi_peer_infos_exchange(job, ib, &infos);
 	if (status == SHMEMH_OK) {
 		for (int pe = 0; status == SHMEMH_OK && pe < job->n_pes; pe++)
-			status = join(job, ib, &infos, pe);
+			status = links_to_rts(job, ib, &infos, pe);
 		status = shmemhi_agree(job, status);
 	}
 	shmemhi_peer_infos_free(&infos);

@@ -18,10 +18,10 @@
  * only when none on the other port is exposed (n_exposed): each of them is stopped, drained and
  * flushed, or its NIC is dead. The last step of its fence, QUERY, may still follow.
  *
- * The functions of start and end (new, open, met, join, start, stop, close, free) are called by the
- * thread of init or finalize, all other functions by the agent's thread. Exceptions: any thread may
- * call note; n_routes, route, and reaches and describe of shmemhi_failover_ops are also called by
- * the thread of init or finalize, while the agent's thread does not run. */
+ * The functions of start and end (new, open, set_peer, join, start, stop, close, free) are called
+ * by the thread of init or finalize, all other functions by the agent's thread. Exceptions: any
+ * thread may call note; n_routes, route, and reaches and describe of shmemhi_failover_ops are also
+ * called by the thread of init or finalize, while the agent's thread does not run. */
 #ifndef SHMEMHI_IB_FAILOVER_H
 #define SHMEMHI_IB_FAILOVER_H
 
@@ -101,7 +101,7 @@ typedef struct shmemhi_endpoint {
 	uint8_t is_flushing;             /* flush_ticket is valid */
 	uint64_t flush_ticket, flush_qp; /* n_posted and n_qps of the flusher then */
 	uint64_t drain_since; /* when its WQEBB counters were equal, but CQEs missing; 0: not yet */
-	shmemhi_offer_bytes_t peer; /* from CONNECT; of path 0 by shmemhi_failover_met */
+	shmemhi_offer_bytes_t peer; /* from CONNECT; of path 0 by shmemhi_failover_set_peer */
 	shmemhi_link_t own;
 } shmemhi_endpoint_t;
 
@@ -254,8 +254,8 @@ int shmemhi_failover_open(shmemh_t *job, shmemhi_ib_t *ib);
 
 /* Keep what is known of the peer of a first link, once the link is connected or its connection has
  * failed. */
-void shmemhi_failover_met(shmemhi_failover_t *s, const shmemhi_link_t *link,
-			  const shmemhi_port_info_t *port, const shmemhi_qp_info_t *qp);
+void shmemhi_failover_set_peer(shmemhi_failover_t *s, const shmemhi_link_t *link,
+			       const shmemhi_port_info_t *port, const shmemhi_qp_info_t *qp);
 
 /* After links_connect and channels_open: set up the routes, then the agent, whose thread
  * shmemhi_ib_serve starts. Collective. */

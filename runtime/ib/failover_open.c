@@ -161,8 +161,8 @@ int shmemhi_failover_open(shmemh_t *job, shmemhi_ib_t *ib)
 	return status == SHMEMH_ERR_NIC ? do_without_failover(job, ib) : status;
 }
 
-void shmemhi_failover_met(shmemhi_failover_t *s, const shmemhi_link_t *link,
-			  const shmemhi_port_info_t *port, const shmemhi_qp_info_t *qp)
+void shmemhi_failover_set_peer(shmemhi_failover_t *s, const shmemhi_link_t *link,
+			       const shmemhi_port_info_t *port, const shmemhi_qp_info_t *qp)
 {
 	shmemhi_offer_bytes_t *peer = &s->firsts[link - s->ib->links].peer;
 

@@ -43,7 +43,7 @@ static size_t queue_nbytes(void)
 
 /* Connect it to itself. The address of a port that is down cannot be resolved. DUMPs need no
  * address, so a queue pair for DUMPs alone is given the last one that was found. */
-static int join(shmemhi_failover_t *s, shmemhi_flusher_t *f)
+static int to_rts(shmemhi_failover_t *s, shmemhi_flusher_t *f)
 {
 	shmemhi_link_t *link = &f->link;
 	const shmemhi_ib_lib_t *lib = &s->ib->lib;
@@ -89,7 +89,7 @@ static int make_qp(shmemhi_failover_t *s, shmemhi_flusher_t *f)
 	if (status == SHMEMH_OK)
 		status = shmemhi_link_create_qp(&s->ib->lib, &f->link, &f->mem, &s->err);
 	if (status == SHMEMH_OK)
-		status = join(s, f);
+		status = to_rts(s, f);
 	f->has_failed = status != SHMEMH_OK;
 	return status;
 }

@@ -55,6 +55,7 @@ struct shmemhi_queue_mem {
 };
 
 #define SHMEMHI_RECORDS_NBYTES (2 * SHMEMHI_RECORD_STRIDE) /* of a link */
+#define SHMEMHI_PRODUCER_STRIDE 64u /* bytes from one producer word to the next: a cache line */
 
 /* Check options whose limits depend on the kind of the NIC. */
 int shmemhi_ib_check_nic_options(shmemh_t *job, const shmemhi_open_port_t *nic);

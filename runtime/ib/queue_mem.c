@@ -270,11 +270,11 @@ static int open_proxy_words(shmemh_t *job, shmemhi_ib_t *ib)
 
 	if (ib->links[0].doorbell)
 		return SHMEMH_OK;
-	status = alloc_pages(job, ib, (uint64_t)mem->n_links * SHMEMHI_RECORD_STRIDE,
+	status = alloc_pages(job, ib, (uint64_t)mem->n_links * SHMEMHI_PRODUCER_STRIDE,
 			     &mem->producers, &base, &job->err);
 	for (uint32_t i = 0; status == SHMEMH_OK && i < mem->n_links; i++)
 		ib->links[i].producer =
-			(uint64_t *)(void *)(base + (size_t)i * SHMEMHI_RECORD_STRIDE);
+			(uint64_t *)(void *)(base + (size_t)i * SHMEMHI_PRODUCER_STRIDE);
 	if (status != SHMEMH_OK || !ib->has_gpu_queues)
 		return status;
 	mem->records.nbytes = (uint64_t)mem->n_links * SHMEMHI_RECORDS_NBYTES;

@@ -24,18 +24,18 @@ static int open_queues(shmemhi_failover_t *s, shmemhi_slot_block_t *b)
 /* Producer words, and doorbell records if the queues are in memory of the GPU, as for links. */
 static int open_proxied(shmemhi_failover_t *s, shmemhi_slot_block_t *b, char **producers)
 {
-	uint64_t nbytes = (uint64_t)b->n_slots * SHMEMHI_RECORD_STRIDE;
+	uint64_t nbytes = (uint64_t)b->n_slots * SHMEMHI_PRODUCER_STRIDE;
 	int status;
 
 	*producers = NULL;
 	if (s->ib->links[0].doorbell)
 		return SHMEMH_OK;
-	status = shmemhi_pinned_alloc(s->job, nbytes + SHMEMHI_RECORD_STRIDE, &b->producers,
+	status = shmemhi_pinned_alloc(s->job, nbytes + SHMEMHI_PRODUCER_STRIDE, &b->producers,
 				      &s->err);
 	if (status != SHMEMH_OK)
 		return status;
 	*producers = (char *)b->producers +
-		     (-(uintptr_t)b->producers & (uintptr_t)(SHMEMHI_RECORD_STRIDE - 1));
+		     (-(uintptr_t)b->producers & (uintptr_t)(SHMEMHI_PRODUCER_STRIDE - 1));
 	if (!s->ib->has_gpu_queues)
 		return SHMEMH_OK;
 	b->records.nbytes = (uint64_t)b->n_slots * SHMEMHI_RECORDS_NBYTES;
@@ -57,8 +57,8 @@ static void place_slots(const shmemhi_failover_t *s, shmemhi_slot_block_t *b, ch
 					? b->records.base + (size_t)i * SHMEMHI_RECORDS_NBYTES
 					: slot->queue + SHMEMD_QUEUE_RECORD_OFFSET(ib->depth);
 		if (producers)
-			slot->producer =
-				(uint64_t *)(void *)(producers + (size_t)i * SHMEMHI_RECORD_STRIDE);
+			slot->producer = (uint64_t *)(void *)(producers +
+							      (size_t)i * SHMEMHI_PRODUCER_STRIDE);
 	}
 }
 

@@ -62,11 +62,11 @@ SHMEMD_FN_COLD int shmemdi_bounce_take(const shmemdi_chan_t *c, shmemdi_call_t c
 			return status;
 		status = shmemdi_wait_step(c->ctx, &spin);
 		if (status == SHMEMD_ERR_PEER) {
-			shmemdi_cq_ended(c, call, status, 0, 0);
+			shmemdi_channel_record(c, call, status, 0, 0);
 			shmemdi_channel_fail(c, status);
 		}
 		if (status == SHMEMD_ERR_TIMEOUT && shmemdi_bounce_pass(c, word, ticket))
-			return shmemdi_cq_ended(c, call, status, 0, 0);
+			return shmemdi_channel_record(c, call, status, 0, 0);
 		(void)shmemdi_cq_consume(c, call, shmemdi_done(c));
 		word = shmemd_arch_ld_relaxed_u64(owner);
 	}

@@ -99,7 +99,7 @@ SHMEMD_FN_COLD int shmemdi_flush_post(const shmemdi_ep_t *ep, shmemdi_call_t cal
 
 		status = shmemdi_channel_status(&ep->c);
 		if (status != SHMEMD_OK)
-			shmemdi_cq_ended(&ep->c, call, status, SHMEMD_READY_INDEX(ready), 0);
+			shmemdi_channel_record(&ep->c, call, status, SHMEMD_READY_INDEX(ready), 0);
 		else if (!shmemdi_flush_covers(ep, flush, ready))
 			status = shmemdi_flush_read(ep, call);
 	}
