@@ -27,11 +27,14 @@ int shmemhi_fault_state(const shmemhi_fault_channel_t *c)
 	return shmemhi_fault_is_running(c) ? SHMEMH_FAULT_RUNNING : SHMEMH_FAULT_SWITCHING;
 }
 
-/* A path on which no request gets an answer counts as none: the time of give-up runs on from the
- * first such path. It starts again after a path that has executed something (note_work), that ran
- * for longer than idle_ns, or that was left for a known reason. A move to the PE's other port is a
- * known reason unless a path of this channel has failed silently before. Both ends decide the same:
- * FENCE carries the cause, FENCED what was executed. */
+/* The channel has lost a path. The time of give-up starts now, or keeps counting from the loss of
+ * an earlier path. It keeps counting if the lost path
+ *   - has run for less than idle_ns;
+ *   - was left because requests got no answer; or for a move to the PE's other port, if since the
+ *     time began an earlier path was left because requests got no answer; and
+ *   - has executed no request. Only the fence finds that out: if the path has executed one,
+ *     shmemhi_fault_note_work lets the time start at the loss of this path after all.
+ * Both ends decide the same: FENCE carries the cause, FENCED what was executed. */
 static void lose_path(const shmemhi_fault_core_t *core, shmemhi_fault_channel_t *c)
 {
 	const int is_silent = shmemhi_cause_is_silent(c->left_for);

@@ -125,11 +125,16 @@ typedef struct shmemhi_route {
 	shmemhi_offer_bytes_t offer;   /* of the peer */
 } shmemhi_route_t;
 
-/* The address of a PE's port, as one port of this PE has found it (ib/resolve.c). Only the agent's
- * thread uses is_asked. While is_asked is set and is_answered is not, a thread of the resolver that
- * has taken the entry from the queue may be writing the other fields, without the lock. The agent's
- * thread then uses none of them. Exception: with the lock, `status` and `next` while the entry is
- * in the queue. */
+/* The address of a PE's port, as one port of this PE has found it (ib/resolve.c). Which threads
+ * use its fields:
+ *   not asked for   The agent's thread alone, without a lock. It asks for the address: it sets
+ *                   is_asked and puts the entry into the queue.
+ *   in the queue    Any thread that holds the resolver's lock; only `next` and `status`.
+ *   taken from it   The thread of the resolver that has taken it, without the lock. When the answer
+ *                   is there, this thread sets is_answered, with the lock.
+ *   answered        The agent's thread alone, once it has read is_answered with the lock. It then
+ *                   clears is_asked: the entry is not asked for any more.
+ * The agent's thread may use is_asked at any time, the others never do. */
 typedef struct shmemhi_resolved {
 	struct shmemhi_resolved *next; /* in the queue; with the resolver's lock */
 	int pe;
@@ -252,8 +257,8 @@ int shmemhi_failover_new(shmemh_t *job, shmemhi_ib_t *ib);
  *          ERR_NO_MEMORY. */
 int shmemhi_failover_open(shmemh_t *job, shmemhi_ib_t *ib);
 
-/* Keep what is known of the peer of a first link, once the link is connected or its connection has
- * failed. */
+/* Store the peer's port and queue pair of a first link, once the link is connected or its
+ * connection has failed. */
 void shmemhi_failover_set_peer(shmemhi_failover_t *s, const shmemhi_link_t *link,
 			       const shmemhi_port_info_t *port, const shmemhi_qp_info_t *qp);
 

@@ -41,8 +41,8 @@ static size_t queue_nbytes(void)
 
 /* ---- the queue pair ---- */
 
-/* Connect it to itself. The address of a port that is down cannot be resolved. DUMPs need no
- * address, so a queue pair for DUMPs alone is given the last one that was found. */
+/* Connect it to itself, from RESET to RTS. The address of a port that is down cannot be resolved.
+ * DUMPs need no address, so a queue pair for DUMPs alone is given the last one that was found. */
 static int to_rts(shmemhi_failover_t *s, shmemhi_flusher_t *f)
 {
 	shmemhi_link_t *link = &f->link;

@@ -46,7 +46,9 @@ struct shmemhi_queue_mem {
 	uint32_t n_links;
 	uint32_t n_blocks;
 	uint32_t links_per_block;
-	uint64_t nbytes; /* of all blocks, producer words and bounce buffers */
+	/* Of all blocks, records, producer words and bounce buffers, and of what ib/slots.c
+	 * allocates by shmemhi_host_block_open */
+	uint64_t nbytes;
 	shmemhi_queue_block_t *blocks;
 	shmemhi_queue_block_t records; /* only if they are not with the queues */
 	void *producers;               /* pinned; NULL: the GPU rings */
@@ -124,8 +126,9 @@ bool shmemhi_block_close(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queue_bl
 struct ibv_mr *shmemhi_bounces_register(shmemh_t *job, const shmemhi_ib_t *ib,
 					const shmemhi_open_port_t *nic);
 
-/* Release the memory; no queue uses it any more. is_in_use: the NIC may still use it, so it is
- * never freed. */
+/* Release the memory, after the queues of the links have been destroyed. is_in_use: some could not
+ * be destroyed, and the NIC may still use their memory. Then the memory that the NIC has access to
+ * is never freed; nor is a part that cannot be deregistered. */
 void shmemhi_queue_mem_close(shmemh_t *job, shmemhi_ib_t *ib, bool is_in_use);
 
 #endif

@@ -19,7 +19,9 @@ typedef struct shmemhi_outcome {
 enum { SHMEMHI_ROW_REQUESTER = 16, SHMEMHI_ROW_RESPONDER = 32, SHMEMHI_ROW_LOCAL = 64 };
 
 typedef struct shmemhi_selftest_row {
-	const char *name;      /* also the value of MLX5SW_UNLIKE that breaks it */
+	/* Also the value of MLX5SW_UNLIKE that breaks it. gpu-doorbell and gpu-read-quiet have no
+	 * such value. */
+	const char *name;
 	const char *what;      /* that it tests */
 	const char *otherwise; /* what follows from a failure */
 	int flags;             /* SHMEMHI_PAIR_*, SHMEMHI_ROW_* */
@@ -29,7 +31,8 @@ typedef struct shmemhi_selftest_row {
 /* The table. *n: receives its length. */
 const shmemhi_selftest_row_t *shmemhi_selftest_rows(int *n);
 
-/* Set the outcome, unless it is a failure already. */
+/* Set verdict and text, if the verdict is worse than the present one. An equal one sets the text
+ * only if there is none yet; a better one changes nothing. */
 void shmemhi_row_fails(shmemhi_outcome_t *o, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void shmemhi_row_unknown(shmemhi_outcome_t *o, const char *fmt, ...)

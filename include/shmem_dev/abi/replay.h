@@ -180,18 +180,18 @@ SHMEMD_ABI_FN void shmemd_replay_nop(uint32_t *w, shmemd_replay_kind_t kind, shm
 	w[last + 2] = flags;
 }
 
-/* How many requests a path has, for the thread that leaves it: the request field of the reservation
- * word at the path's end, less the number of the path's first request. The field is also
- * incremented each time that the WQEBBs of that word overflow into it, which is when the index
- * passes a multiple of 2^32; these carries count no requests.
+/* How many requests a path has, for the thread that leaves it. In the reservation word
+ * (abi/queue.h) the field of WQEBBs lies directly below that of requests. Each time that the index
+ * passes a multiple of 2^32, the lower field overflows, and this carry adds 1 to the upper one. So
+ * the requests of a path are the request field at the path's end, less the number of the path's
+ * first request, less the carries that the path has had.
  *
  * `origin` of a channel: bits 0-23 number of the path's first request (repeated ones included),
  * 24-38 bits 32-46 of the index `ready` at the switch to the path. */
 #define SHMEMD_ORIGIN_WORD(request, index)                                                         \
 	((uint64_t)((request)&0xffffffu) | ((uint64_t)(index) >> 32 & 0x7fff) << 24)
 
-/* Requests of the path before `index`, mod 2^24. request: the field at `index`, from which the
- * carries are subtracted. */
+/* Requests of the path before `index`, mod 2^24. request: the request field at `index`. */
 SHMEMD_ABI_FN uint32_t shmemd_replay_requests(uint64_t origin, uint32_t request, uint64_t index)
 {
 	uint32_t carries = (uint32_t)((index >> 32) - (origin >> 24)) & 0x7fff;

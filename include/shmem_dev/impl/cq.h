@@ -141,9 +141,11 @@ SHMEMD_FN int shmemdi_cq_poll(const shmemdi_chan_t *c, shmemdi_call_t call, shme
 	return 0;
 }
 
-/* Record how a wait ended: a failed PE, a failed channel, or a time limit that the caller did not
- * name. A record that is there already stays. With SHMEMD_CTX_FT such a time limit is also reported
- * to the host as a suspicion, since the NIC may have failed without a CQE. Returns status. */
+/* Record the status with which a call on this channel fails: a failed PE, a failed channel, a lost
+ * result, or a time limit unless the caller named it (is_named). end: index after the last WQEBB
+ * that was waited for, 0: none. A record that is there already stays. With SHMEMD_CTX_FT such a
+ * time limit is also reported to the host as a suspicion, since the NIC may have failed without a
+ * CQE. Returns status. */
 SHMEMD_FN_COLD int shmemdi_channel_record(const shmemdi_chan_t *c, shmemdi_call_t call, int status,
 					  uint32_t end, int is_named)
 {

@@ -225,8 +225,8 @@ SHMEMD_FN void shmemdi_sq_wait(const shmemdi_chan_t *c, shmemdi_call_t call,
 /* Called when the snapshot does not need the slow path, or with the snapshot that the slow path
  * returned: sets the first WQEBB and request. Returns the status of the channel. Unless that is
  * SHMEMD_OK, the caller writes nothing. If it is, the caller writes its WQEs and then submits them
- * (shmemdi_sq_submit, or shmemdi_lanes_submit for coalesced lanes). Before it submits it waits for
- * nothing but these lanes, since every later poster waits for it. */
+ * (shmemdi_sq_submit, shmemdi_sq_submit_general or shmemdi_lanes_submit). Before it submits it
+ * waits for nothing but coalesced lanes, since every later poster waits for it. */
 SHMEMD_FN int shmemdi_sq_begin(shmemdi_reservation_t *post)
 {
 	/* The NIC has read what is overwritten now. And a thread that acquires this poster's
@@ -550,8 +550,8 @@ SHMEMD_FN_COLD uint64_t shmemdi_sq_submit_general(shmemdi_chan_t c, shmemdi_pend
 }
 
 /* Has a poster with this snapshot the turn, and nothing to do in it but to publish and to ring or
- * leave the doorbell: no lock to take, no doorbell proxy, no flush to note? Every post executes
- * this, so it has few comparisons. */
+ * leave the doorbell: no lock to take, no doorbell proxy, no flush to note? shmemdi_sq_submit
+ * executes this for each post, so it has few comparisons. */
 SHMEMD_FN int shmemdi_sq_is_plain(const shmemdi_pending_t *at, int when)
 {
 	uint32_t flags = when == SHMEMD_RING_DEFERRED ? SHMEMD_READY_RUNG | SHMEMD_READY_DEFERRED

@@ -40,12 +40,15 @@
  *   could lock `rung`, and the helper's unlock would release the lock of that thread (tests/models,
  *   UNLOCK_LATE).
  *
- *   A waiter that has the number of its CQE. The number is of one path: the tag of the queue in
- *   which the waiter looks is compared with that of the path word, loaded after the CQE, and the
- *   epoch of the number with that tag. If the path is another one, the waiter waits by index. The
- *   path word is loaded after the CQE in program order only: both loads are relaxed, and no fence
- *   is between them. That suffices because the host gives the memory of an old queue to another
- *   path no sooner than 20 ms after the switch (runtime/ib/failover.c, DOORBELL_NS).
+ *   A waiter that has the number of its CQE. The number is of one path. The waiter uses it only if
+ *   the tag of the queue in which it looks equals that of the path word, loaded after the CQE, and
+ *   the epoch of the number. Otherwise it waits by index. shmemdi_cq_look compares the first two
+ *   alone: a number that a poster has got in its own turn has the epoch of the poster's queue, or a
+ *   later one if the poster has moved its WQEs, and then the path word is later than the queue too.
+ *   The number in `flush` may be older than the queue, so shmemdi_flush_wait compares these first.
+ *   The path word is loaded after the CQE in program order only: both loads are relaxed, and no
+ *   fence is between them. That suffices because the host gives the memory of an old queue to
+ *   another path no sooner than 20 ms after the switch (runtime/ib/failover.c, DOORBELL_NS).
  *
  *   A thread that was slow to read an order. It finds `carried_out` at that number, or `announced`
  *   at another; or `ready` at another epoch (tests/explore, orders).

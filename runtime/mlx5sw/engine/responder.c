@@ -471,7 +471,9 @@ static void execute(mlx5swi_qp_t *qp, mlx5swi_packet_t *p)
 	r->is_gap_reported = 0;
 	if (p->kind == MLX5SWI_WRITE && mlx5swi_is_unlike(MLX5SW_UNLIKE_READ_QUIET))
 		mlx5swi_place_queue(&r->placements);
-	/* Earlier READs read memory before this WRITE, unless the order is random. */
+	/* Unless the order is random or fences are ignored, send up to ANSWERS_PER_RUN packets of
+	 * earlier responses before this packet of a WRITE is executed. Their data is read before
+	 * the WRITE, that of further packets after it: a device may do either. */
 	if (r->n_answers && p->kind == MLX5SWI_WRITE &&
 	    !mlx5swi_is_unlike(MLX5SW_UNLIKE_FENCE_BIT) &&
 	    !(mlx5swi_w->cfg.chaos & MLX5SW_CHAOS_ORDER && mlx5swi_choose(2)))
