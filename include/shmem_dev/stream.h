@@ -168,7 +168,7 @@ static inline int shmemd_sync_on_stream(const shmemd_ctx_t *ctx, shmemd_stream_t
 	int status = shmemdi_stream_check(ctx, 0, 0, 0);
 
 	return status ? status
-		      : shmemd_launch(shmemdi_stream_sync, 1, shmemdi_stream_members(ctx), 0,
+		      : shmemd_launch(shmemdi_stream_sync, 1, shmemdi_stream_sync_threads(ctx), 0,
 				      stream, p);
 }
 
@@ -185,8 +185,8 @@ static inline int shmemd_barrier_on_stream(const shmemd_ctx_t *ctx, shmemd_strea
 	int status = shmemdi_stream_check(ctx, 0, 0, 0);
 
 	return status ? status
-		      : shmemd_launch(shmemdi_stream_barrier, 1, shmemdi_stream_members(ctx), 0,
-				      stream, p);
+		      : shmemd_launch(shmemdi_stream_barrier, 1, shmemdi_stream_sync_threads(ctx),
+				      0, stream, p);
 }
 
 #endif

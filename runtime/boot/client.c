@@ -39,8 +39,8 @@ typedef struct client {
 	char *was_reported; /* [n_pes + 1] given to gone; the last one is CUT_OFF */
 
 	pthread_mutex_t lock;
-	pthread_cond_t is_answered;
-	uint64_t seq; /* of the last collective; 0: the start */
+	pthread_cond_t answered; /* signalled when is_waiting becomes 0 */
+	uint64_t seq;            /* of the last collective; 0: the start */
 	/* While is_waiting: the gather among some PEs that the caller waits for; NULL: it waits for
 	 * collective seq. */
 	const shmemh_gather_t *gather;
@@ -78,7 +78,7 @@ static void answer(client_t *c, int status, const char *text)
 	c->status = status;
 	snprintf(c->text, sizeof(c->text), "%s", text);
 	c->is_waiting = 0;
-	pthread_cond_signal(&c->is_answered);
+	pthread_cond_signal(&c->answered);
 }
 
 /* With the lock held. The first reason stays. */
@@ -276,7 +276,7 @@ static int wait_verdict(client_t *c, uint64_t deadline, char *errbuf, size_t err
 
 	pthread_mutex_lock(&c->lock);
 	while (c->is_waiting)
-		if (pthread_cond_timedwait(&c->is_answered, &c->lock, &until) == ETIMEDOUT &&
+		if (pthread_cond_timedwait(&c->answered, &c->lock, &until) == ETIMEDOUT &&
 		    c->is_waiting) {
 			cut_off(c, "no answer in time");
 			c->status = SHMEMH_ERR_TIMEOUT;
@@ -400,7 +400,7 @@ static void free_client(client_t *c)
 		shmemhi_socket_close(c->fd);
 	if (c->wake_fd >= 0)
 		close(c->wake_fd);
-	pthread_cond_destroy(&c->is_answered);
+	pthread_cond_destroy(&c->answered);
 	pthread_mutex_destroy(&c->lock);
 	free(c->in.body);
 	free(c->was_reported);
@@ -474,7 +474,7 @@ static client_t *new_client(int pe, int n_pes, const shmemhi_options_t *opt,
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&c->is_answered, &attr);
+	pthread_cond_init(&c->answered, &attr);
 	pthread_condattr_destroy(&attr);
 	c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	c->causes = calloc((size_t)n_pes, sizeof(*c->causes));

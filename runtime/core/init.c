@@ -128,9 +128,9 @@ static const struct phase {
  * monitor writes to. */
 static void expect_leaving(shmemh_t *job)
 {
-	pthread_mutex_lock(&job->gone_lock);
+	pthread_mutex_lock(&job->teams_lock);
 	job->closing = 1;
-	pthread_mutex_unlock(&job->gone_lock);
+	pthread_mutex_unlock(&job->teams_lock);
 }
 
 static void go_down(shmemh_t *job)
@@ -240,7 +240,7 @@ int shmemh_init(const shmemh_attr_t *attr, shmemh_t **out)
 	job->attr = *attr;
 	if (attr->boot)
 		job->boot = *attr->boot;
-	pthread_mutex_init(&job->gone_lock, NULL);
+	pthread_mutex_init(&job->teams_lock, NULL);
 	status = go_up(job);
 	if (status == SHMEMH_OK) {
 		/* If there is no memory for the entry, later misuse of this handle is not detected;
@@ -254,7 +254,7 @@ int shmemh_init(const shmemh_attr_t *attr, shmemh_t **out)
 	shmemhi_keep_thread_err(&job->err);
 	shmemhi_boot_set_failure(&job->boot, status, job->err.text);
 	go_down(job);
-	pthread_mutex_destroy(&job->gone_lock);
+	pthread_mutex_destroy(&job->teams_lock);
 	free(job);
 	return status;
 }
@@ -300,7 +300,7 @@ int shmemh_finalize(shmemh_t *job)
 		shmemhi_keep_thread_err(&job->err);
 	shmemhi_delist(job);
 	go_down(job);
-	pthread_mutex_destroy(&job->gone_lock);
+	pthread_mutex_destroy(&job->teams_lock);
 	free(job);
 	return status;
 }

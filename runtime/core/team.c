@@ -25,12 +25,12 @@ shmemhi_team_t *shmemhi_team_find(const shmemh_t *job, shmemh_team_t handle)
  * written to meanwhile. Collectives need no lock, since their thread alone changes the table. */
 static void lock(const shmemh_t *job)
 {
-	pthread_mutex_lock((pthread_mutex_t *)(uintptr_t)&job->gone_lock);
+	pthread_mutex_lock((pthread_mutex_t *)(uintptr_t)&job->teams_lock);
 }
 
 static void unlock(const shmemh_t *job)
 {
-	pthread_mutex_unlock((pthread_mutex_t *)(uintptr_t)&job->gone_lock);
+	pthread_mutex_unlock((pthread_mutex_t *)(uintptr_t)&job->teams_lock);
 }
 
 int shmemhi_fail_no_team(shmemh_t *job, const char *call, shmemh_team_t handle)
@@ -52,10 +52,10 @@ shmemh_team_t shmemhi_team_publish(shmemh_t *job, shmemhi_team_t *team, int slot
 	team->generation = place->generation % GENERATIONS + 1;
 	/* The monitor iterates over the teams under this lock when a PE dies or leaves. It has not
 	 * seen this team yet: what it has reported so far is caught up with. */
-	pthread_mutex_lock(&job->gone_lock);
+	pthread_mutex_lock(&job->teams_lock);
 	*place = *team;
 	shmemhi_team_apply_gone(job, place);
-	pthread_mutex_unlock(&job->gone_lock);
+	pthread_mutex_unlock(&job->teams_lock);
 	return (shmemh_team_t)(place->generation * SHMEMHI_MAX_TEAMS + (uint32_t)slot);
 }
 
@@ -65,11 +65,11 @@ void shmemhi_team_remove(shmemh_t *job, shmemhi_team_t *team)
 {
 	shmemhi_team_t old;
 
-	pthread_mutex_lock(&job->gone_lock);
+	pthread_mutex_lock(&job->teams_lock);
 	old = *team;
 	*team = (shmemhi_team_t){
 		.sync = old.sync, .device_copy = old.device_copy, .generation = old.generation};
-	pthread_mutex_unlock(&job->gone_lock);
+	pthread_mutex_unlock(&job->teams_lock);
 	shmemhi_team_drop(job, &old);
 	job->team_slots &= ~((uint64_t)1 << (team - job->teams));
 }
@@ -276,8 +276,8 @@ int shmemhi_teams_open(shmemh_t *job)
 		shmemhi_teams_close(job);
 		return status;
 	}
-	status = shmemhi_agree(job,
-			       shmemhi_ib_serve(job, job->teams[SHMEMH_TEAM_WORLD].device_copy));
+	status = shmemhi_agree(
+		job, shmemhi_ib_start_failover(job, job->teams[SHMEMH_TEAM_WORLD].device_copy));
 	if (status != SHMEMH_OK) {
 		shmemhi_teams_close(job);
 		return status;
@@ -288,7 +288,7 @@ int shmemhi_teams_open(shmemh_t *job)
 
 void shmemhi_teams_close(shmemh_t *job)
 {
-	shmemhi_ib_unserve(job);
+	shmemhi_ib_stop_failover(job);
 	for (int t = 0; t < SHMEMHI_MAX_TEAMS; t++)
 		shmemhi_team_remove(job, &job->teams[t]);
 	if (job->device_copies)

@@ -214,7 +214,7 @@ static void open_service(shmemhi_failover_t *s, const shmemd_ctx_t *ctx)
 			    why.text);
 }
 
-int shmemhi_ib_serve(shmemh_t *job, const shmemd_ctx_t *ctx)
+int shmemhi_ib_start_failover(shmemh_t *job, const shmemd_ctx_t *ctx)
 {
 	shmemhi_ib_t *ib = job->ib;
 	int status;
@@ -231,7 +231,7 @@ int shmemhi_ib_serve(shmemh_t *job, const shmemd_ctx_t *ctx)
 
 /* ---- close ---- */
 
-void shmemhi_ib_unserve(shmemh_t *job)
+void shmemhi_ib_stop_failover(shmemh_t *job)
 {
 	shmemhi_failover_t *s = job->ib ? job->ib->failover : NULL;
 

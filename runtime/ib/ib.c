@@ -66,7 +66,7 @@ void shmemhi_ib_close(shmemh_t *job)
 
 	if (!ib)
 		return;
-	shmemhi_ib_unserve(job);
+	shmemhi_ib_stop_failover(job);
 	shmemhi_nic_events_close(job, ib);
 	shmemhi_proxy_close(job, ib);
 	shmemhi_failover_close(job, ib);

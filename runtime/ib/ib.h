@@ -18,13 +18,14 @@
 int shmemhi_ib_open(shmemh_t *job);
 void shmemhi_ib_close(shmemh_t *job);
 
-/* The world team's context is in device memory: from now on orders to kernels can be carried out,
- * and faults of paths are dealt with. Not collective. */
-int shmemhi_ib_serve(shmemh_t *job, const shmemd_ctx_t *ctx);
+/* To be called when the world team's context is in device memory, at ctx: with fail-over, open the
+ * service, which launches the kernel that carries out orders, and start the threads of the agent
+ * and of the resolver. From then on faults of paths are dealt with. Not collective. */
+int shmemhi_ib_start_failover(shmemh_t *job, const shmemd_ctx_t *ctx);
 
-/* To be called before that memory is freed: from then on no order is given to kernels, and faults
- * are not dealt with. */
-void shmemhi_ib_unserve(shmemh_t *job);
+/* To be called before that memory is freed: end these threads and the service. From then on no
+ * order is given to kernels, and faults are not dealt with. */
+void shmemhi_ib_stop_failover(shmemh_t *job);
 
 /* Is there a channel to world PE pe? */
 bool shmemhi_ib_reaches(const shmemh_t *job, int pe);

@@ -25,14 +25,14 @@ int shmemhi_ib_join(shmemh_t *job)
 	return SHMEMH_OK;
 }
 
-int shmemhi_ib_serve(shmemh_t *job, const shmemd_ctx_t *ctx)
+int shmemhi_ib_start_failover(shmemh_t *job, const shmemd_ctx_t *ctx)
 {
 	(void)job;
 	(void)ctx;
 	return SHMEMH_OK;
 }
 
-void shmemhi_ib_unserve(shmemh_t *job)
+void shmemhi_ib_stop_failover(shmemh_t *job)
 {
 	(void)job;
 }

@@ -362,21 +362,21 @@ static void abort_teams(shmemh_t *job, int pe, uint32_t cause)
 
 void shmemhi_unreachable(shmemh_t *job, int pe)
 {
-	pthread_mutex_lock(&job->gone_lock);
+	pthread_mutex_lock(&job->teams_lock);
 	job->is_unreachable[pe] = 1; /* for teams that are made later */
 	if (!job->closing)
 		abort_teams(job, pe, SHMEMD_CAUSE_NO_PATH);
-	pthread_mutex_unlock(&job->gone_lock);
+	pthread_mutex_unlock(&job->teams_lock);
 }
 
 void shmemhi_gone(void *arg, int pe, uint32_t cause)
 {
 	shmemh_t *job = arg;
 
-	pthread_mutex_lock(&job->gone_lock);
+	pthread_mutex_lock(&job->teams_lock);
 	/* During finalize PEs leave normally; the barrier in finalize reports real deaths. */
 	if (job->closing) {
-		pthread_mutex_unlock(&job->gone_lock);
+		pthread_mutex_unlock(&job->teams_lock);
 		return;
 	}
 	for (int i = 0; i < job->n_pes; i++)
@@ -384,7 +384,7 @@ void shmemhi_gone(void *arg, int pe, uint32_t cause)
 			record_cause(job, i, cause);
 	atomic_fetch_add(&job->n_gone, 1);
 	abort_teams(job, pe, cause);
-	pthread_mutex_unlock(&job->gone_lock);
+	pthread_mutex_unlock(&job->teams_lock);
 	if (pe >= 0)
 		shmemhi_log(&job->log, SHMEMHI_WARN,
 			    "PE %d %s: waits of its teams end with status %d", pe,

@@ -69,12 +69,14 @@ struct shmemh {
 	int32_t *statuses;                         /* [n_pes], scratch for one gather */
 	shmemhi_err_t *texts;                      /* [n_pes], likewise, for lines */
 	_Atomic uint32_t *causes; /* [n_pes] world; set by the monitor before any abort word */
-	uint8_t *is_unreachable;  /* [n_pes] world, with gone_lock: channels ended without a path */
-	_Atomic int n_gone;       /* failed PEs, PEs that left, and 1 for CUT_OFF */
-	pthread_mutex_t gone_lock; /* taken by the monitor, the agent of fail-over, queries of
-				      teams, and changes of teams and of `closing` */
-	int closing;               /* under gone_lock: PEs are expected to leave */
-	int phases_up;             /* phases of core/init.c that are up */
+	uint8_t *is_unreachable; /* [n_pes] world, with teams_lock: channels ended without a path */
+	_Atomic int n_gone;      /* failed PEs, PEs that left, and 1 for CUT_OFF */
+	/* Guards `teams`, is_unreachable and closing. The monitor, the agent of fail-over, queries
+	 * of teams and all that changes one of the three take it. Collectives, whose thread alone
+	 * changes `teams`, read that without. */
+	pthread_mutex_t teams_lock;
+	int closing;   /* under teams_lock: PEs are expected to leave */
+	int phases_up; /* phases of core/init.c that are up */
 };
 
 /* Name the collective that begins, for lines of the bootstrap. shmemhi_begin clears the name. */
@@ -92,7 +94,7 @@ int shmemhi_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes);
 int shmemhi_gather_some(shmemh_t *job, const shmemh_gather_t *gather);
 
 /* Set abort word and causes of a team that has just been made for the PEs that are gone already.
- * Under gone_lock. */
+ * Under teams_lock. */
 void shmemhi_team_apply_gone(shmemh_t *job, shmemhi_team_t *team);
 
 /* Agree on a status. Collective. Two gathers: of the statuses, and, if a PE failed, of the lines.

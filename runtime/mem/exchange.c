@@ -111,7 +111,7 @@ int shmemhi_exchange(shmemh_t *job, int fd, int *fds, shmemhi_err_t *err)
 {
 	exchange_t x = {.number = ++job->mem->exchanges, .fd = fd, .err = err};
 	uint64_t deadline_ns = shmemhi_deadline(job->opt.boot_timeout_ns);
-	int left = 1;
+	bool is_pending = true;
 
 	for (int pe = 0; pe < job->n_pes; pe++)
 		fds[pe] = -1;
@@ -119,11 +119,11 @@ int shmemhi_exchange(shmemh_t *job, int fd, int *fds, shmemhi_err_t *err)
 	 * user to the number that one process may have open (unix(7), ETOOMANYREFS). If all PEs
 	 * of a node sent all of theirs first, they would exceed the limit; a PE that cannot send
 	 * must receive meanwhile. */
-	while (left) {
+	while (is_pending) {
 		struct pollfd wait = {.fd = -1, .events = POLLIN};
 		int moved = 0;
 
-		left = 0;
+		is_pending = false;
 		x.is_late = shmemhi_now() >= deadline_ns;
 		for (int pe = 0; pe < job->n_pes; pe++) {
 			shmemhi_peer_t *peer = &job->mem->peers[pe];
@@ -131,11 +131,11 @@ int shmemhi_exchange(shmemh_t *job, int fd, int *fds, shmemhi_err_t *err)
 			if (peer->conn < 0)
 				continue;
 			moved |= try_both(&x, job, pe, &fds[pe]);
-			left |= peer->given < x.number || peer->taken < x.number;
+			is_pending |= peer->given < x.number || peer->taken < x.number;
 			if (peer->taken < x.number)
 				wait.fd = peer->conn;
 		}
-		if (left && !moved)
+		if (is_pending && !moved)
 			poll(&wait, 1, ROUND_MS);
 	}
 	return x.status;

@@ -306,8 +306,8 @@ int shmemhi_grow(shmemh_t *job, uint64_t nbytes)
 	shmemhi_asan_forbid(job, g.offset, nbytes);
 	if (status == SHMEMH_OK)
 		status = shmemhi_agree(job, share(job, &g));
-	if (status == SHMEMH_OK && job->mem->grown)
-		status = job->mem->grown(job, g.offset, g.nbytes);
+	if (status == SHMEMH_OK && job->mem->on_growth)
+		status = job->mem->on_growth(job, g.offset, g.nbytes);
 	if (status != SHMEMH_OK) {
 		shmemhi_asan_allow(job, g.offset, nbytes);
 		drop_growth(job, &g, true);

@@ -267,9 +267,9 @@ uint64_t shmemhi_mem_chunk(const shmemh_t *job)
 	return job->mem->heap.chunk;
 }
 
-void shmemhi_mem_on_growth(shmemh_t *job, shmemhi_grown_t *grown)
+void shmemhi_mem_on_growth(shmemh_t *job, shmemhi_on_growth_t *on_growth)
 {
-	job->mem->grown = grown;
+	job->mem->on_growth = on_growth;
 }
 
 static int local_alloc(size_t nbytes, void **ptr, shmemhi_err_t *err)

@@ -54,11 +54,12 @@ uint64_t shmemhi_mem_chunk(const shmemh_t *job);
  * memory of the two need not be mapped. */
 bool shmemhi_mem_same_host(const shmemh_t *job, int pe);
 
-/* Let `grown` take part in each growth of the heap: every PE calls it with the range of the heap
- * that has just been mapped, so it may be collective. It returns the same status on every PE; if
- * that is not SHMEMH_OK, the growth is undone. NULL ends that. */
-typedef int shmemhi_grown_t(shmemh_t *job, uint64_t offset, uint64_t nbytes);
-void shmemhi_mem_on_growth(shmemh_t *job, shmemhi_grown_t *grown);
+/* Let `on_growth` take part in each growth of the heap, so that NICs register the new memory: every
+ * PE calls it with the range of the heap that has just been mapped, so it may be collective. It
+ * returns the same status on every PE; if that is not SHMEMH_OK, the growth is undone. NULL: call
+ * nothing any more. */
+typedef int shmemhi_on_growth_t(shmemh_t *job, uint64_t offset, uint64_t nbytes);
+void shmemhi_mem_on_growth(shmemh_t *job, shmemhi_on_growth_t *on_growth);
 
 /* Memory of the same kind as the heap's, outside the heap: NICs can register it. */
 typedef struct shmemhi_area {

@@ -38,10 +38,10 @@ typedef struct opening {
 	int *fds;              /* [n_pes] */
 	int *group;            /* [n_pes]: the lowest PE of its node; -1: not found yet */
 	/* leader [n_pes]: the lowest PE among those without a group that seem to be on the same
-	 * node; -1: it has a group. split [n_pes], by leader: 1 if its PEs run in several
-	 * processes. Both are used for host memory only. */
+	 * node; -1: it has a group. spans_processes [n_pes], by leader: 1 if not all PEs with this
+	 * leader run in one process. Both are used for host memory only. */
 	int *leader;
-	unsigned char *split;
+	unsigned char *spans_processes;
 	uint64_t deadline_ns;
 } opening_t;
 
@@ -74,8 +74,8 @@ static bool meets(const shmemh_t *job, const opening_t *o, int pe)
 
 	if (is_on_gpu(job))
 		return needs_socket(job, pe);
-	return pe != job->pe && leader >= 0 && o->leader[pe] == leader && o->split[leader] &&
-	       (pe == leader || job->pe == leader);
+	return pe != job->pe && leader >= 0 && o->leader[pe] == leader &&
+	       o->spans_processes[leader] && (pe == leader || job->pe == leader);
 }
 
 static bool meets_any(const shmemh_t *job, const opening_t *o)
@@ -137,11 +137,11 @@ static int alloc_opening(shmemh_t *job, opening_t *o)
 	o->fds = calloc(n, sizeof *o->fds);
 	o->group = calloc(n, sizeof *o->group);
 	o->leader = calloc(n, sizeof *o->leader);
-	o->split = calloc(n, 1);
+	o->spans_processes = calloc(n, 1);
 	for (size_t pe = 0; mem->peers && pe < n; pe++)
 		mem->peers[pe].conn = -1;
 	if (!mem->ids || !mem->peers || !o->meetings || !o->row || !o->matrix || !o->fds ||
-	    !o->group || !o->leader || !o->split)
+	    !o->group || !o->leader || !o->spans_processes)
 		return out_of_memory(job);
 	for (size_t pe = 0; pe < n; pe++)
 		o->group[pe] = -1;
@@ -156,7 +156,7 @@ static void free_opening(opening_t *o)
 	free(o->fds);
 	free(o->group);
 	free(o->leader);
-	free(o->split);
+	free(o->spans_processes);
 }
 
 /* Choose the leaders of the PEs that have no group yet. Equal on all PEs. */
@@ -164,7 +164,7 @@ static void choose_leaders(const shmemh_t *job, opening_t *o)
 {
 	const shmemhi_identity_t *ids = job->mem->ids;
 
-	memset(o->split, 0, (size_t)job->n_pes);
+	memset(o->spans_processes, 0, (size_t)job->n_pes);
 	for (int pe = 0; pe < job->n_pes; pe++) {
 		int first = 0;
 
@@ -175,7 +175,7 @@ static void choose_leaders(const shmemh_t *job, opening_t *o)
 		       memcmp(ids[first].node_key, ids[pe].node_key, SHMEMHI_KEY_NBYTES) != 0)
 			first++; /* at most to pe */
 		o->leader[pe] = first;
-		o->split[first] |=
+		o->spans_processes[first] |=
 			memcmp(ids[first].process, ids[pe].process, SHMEMHI_KEY_NBYTES) != 0;
 	}
 }
@@ -233,11 +233,11 @@ static int accept_higher(shmemh_t *job, opening_t *o)
 	int status = SHMEMH_OK;
 	int pe;
 
-	for (int left = 0; mem->listener.fd >= 0; left = 0) {
+	for (int n_missing = 0; mem->listener.fd >= 0; n_missing = 0) {
 		for (pe = job->pe + 1; pe < job->n_pes; pe++)
-			left += o->matrix[(size_t)pe * (size_t)job->n_pes + (size_t)job->pe] &&
-				mem->peers[pe].conn < 0;
-		int conn = left ? shmemhi_fd_accept(&mem->listener, o->mine.secret, &pe) : -1;
+			n_missing += o->matrix[(size_t)pe * (size_t)job->n_pes + (size_t)job->pe] &&
+				     mem->peers[pe].conn < 0;
+		int conn = n_missing ? shmemhi_fd_accept(&mem->listener, o->mine.secret, &pe) : -1;
 		if (conn == SHMEMHI_FD_NO_ROOM)
 			status = shmemhi_fail(&job->err, SHMEMH_ERR_SYSTEM,
 					      "node: no socket for the connection of a PE: %s%s",
@@ -443,7 +443,7 @@ static int find_groups(shmemh_t *job, opening_t *o)
 static void set_peers(shmemh_t *job, const opening_t *o)
 {
 	shmemhi_mem_t *mem = job->mem;
-	bool split = false;
+	bool spans_processes = false;
 
 	mem->n_slices = 0;
 	for (int pe = 0; pe < job->n_pes; pe++) {
@@ -453,12 +453,12 @@ static void set_peers(shmemh_t *job, const opening_t *o)
 		peer->in_process = peer->mapped && same_process(mem, pe);
 		if (peer->mapped) {
 			peer->slice = mem->n_slices++;
-			split |= !peer->in_process;
+			spans_processes |= !peer->in_process;
 		}
 	}
-	mem->leader = split && !is_on_gpu(job) ? o->group[job->pe] : -1;
+	mem->leader = spans_processes && !is_on_gpu(job) ? o->group[job->pe] : -1;
 	for (int pe = 0; pe < job->n_pes; pe++)
-		if (!mem->peers[pe].mapped || !split)
+		if (!mem->peers[pe].mapped || !spans_processes)
 			disconnect(&mem->peers[pe]);
 }
 

@@ -87,7 +87,7 @@ typedef struct shmemhi_mem {
 	shmemhi_listener_t listener;
 	uint64_t exchanges; /* descriptor exchanges so far */
 	shmemhi_heap_t heap;
-	shmemhi_grown_t *grown; /* NULL: no NIC takes part in growths */
+	shmemhi_on_growth_t *on_growth; /* registers a growth with NICs; NULL: none is in use */
 } shmemhi_mem_t;
 
 /* Open on a given driver table; NULL: no driver. Takes over its library: shmemhi_mem_close closes

@@ -117,7 +117,7 @@ TEAM_MISTAKES = [
      "core/team_split.c", "if ({{!job->team_scratch->took_part[first_failed]|0}})",
      "teams_end", "test_death_before_the_text"),
     ("TEAM_LOCK", "team: a query reads a slot that is being written",
-     "core/team.c", "{{pthread_mutex_lock((pthread_mutex_t *)(uintptr_t)&job->gone_lock)|"
-     "pthread_mutex_trylock((pthread_mutex_t *)(uintptr_t)&job->gone_lock)}};",
+     "core/team.c", "{{pthread_mutex_lock((pthread_mutex_t *)(uintptr_t)&job->teams_lock)|"
+     "pthread_mutex_trylock((pthread_mutex_t *)(uintptr_t)&job->teams_lock)}};",
      "teams_end", "test_query_of_stale"),
 ]

@@ -454,7 +454,7 @@ static int query_of_stale(shmemh_t *job, int pe)
 	WANT(shmemh_team_create(job, &pe, 1, &old_team) == SHMEMH_OK);
 	WANT(shmemh_team_destroy(job, old_team) == SHMEMH_OK);
 	slot = &job->teams[old_team % SHMEMHI_MAX_TEAMS];
-	pthread_mutex_lock(&job->gone_lock);
+	pthread_mutex_lock(&job->teams_lock);
 	slot->world_pe = &pe;
 	slot->n_pes = 1;
 	WANT(pthread_create(&thread, NULL, ask_for_old, job) == 0);
@@ -462,12 +462,12 @@ static int query_of_stale(shmemh_t *job, int pe)
 		;
 	usleep(20000); /* time for a query that does not wait */
 	slot->generation++;
-	pthread_mutex_unlock(&job->gone_lock);
+	pthread_mutex_unlock(&job->teams_lock);
 	pthread_join(thread, &is_refused);
-	pthread_mutex_lock(&job->gone_lock);
+	pthread_mutex_lock(&job->teams_lock);
 	slot->world_pe = NULL;
 	slot->n_pes = 0;
-	pthread_mutex_unlock(&job->gone_lock);
+	pthread_mutex_unlock(&job->teams_lock);
 	WANT(is_refused);
 	return shmemh_finalize(job);
 }

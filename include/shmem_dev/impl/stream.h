@@ -197,8 +197,8 @@ static inline uint32_t shmemdi_stream_threads(size_t nbytes)
 	return n == 0 ? 32 : n < SHMEMDI_STREAM_THREADS ? (uint32_t)n : SHMEMDI_STREAM_THREADS;
 }
 
-/* A thread for each member, up to 256. */
-static inline uint32_t shmemdi_stream_members(const shmemd_ctx_t *ctx)
+/* Threads for a sync or barrier: one for each member, rounded up to whole warps, 256 at most. */
+static inline uint32_t shmemdi_stream_sync_threads(const shmemd_ctx_t *ctx)
 {
 	uint32_t n = ((uint32_t)ctx->n_pes + 31) / 32 * 32;
 
