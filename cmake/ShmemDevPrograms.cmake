@@ -56,16 +56,17 @@ function(shmem_dev_program name source support)
     endif()
 endfunction()
 
-# shmem_dev_run_test(NAME target LABELS ... HOW ... [ARGUMENTS ...]): run a program with 4 PEs,
-# started in that way (tests/run_as.sh has the list).
+# shmem_dev_run_test(NAME target LABELS ... HOW ... [ARGUMENTS ...]): run a program, started in that
+# way (tests/run_as.sh has the list), with 4 PEs unless the way has another number.
 function(shmem_dev_run_test name target)
     cmake_parse_arguments(PARSE_ARGV 2 arg "" "HOW" "LABELS;ARGUMENTS")
     add_test(NAME ${name} COMMAND sh ${PROJECT_SOURCE_DIR}/tests/run_as.sh ${arg_HOW}
              $<TARGET_FILE:shmem-launch> $<TARGET_FILE:${target}> ${arg_ARGUMENTS})
     set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" SKIP_RETURN_CODE 77)
     if(NOT arg_HOW MATCHES "sim$")
-        # A process each, which poll: beside more than one other they would take many times as
-        # long. Alone they leave a processor idle while they start and stop.
+        # Each PE is a process that polls. ctest runs twice as many tests at a time as there are
+        # cores (dev), and counts such a test as two. With 2 cores two of them run together: three
+        # would take many times as long, and one alone leaves a core idle while it starts and ends.
         set_tests_properties(${name} PROPERTIES PROCESSORS 2)
     endif()
     if(arg_HOW MATCHES "ib|netns")

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-# run_as.sh how launcher program [arguments]: run a program with 4 PEs.
+# run_as.sh how launcher program [arguments]: run a program, with 4 PEs where nothing else is said.
 # mp    one process each, by our launcher      pmix  one process each, by mpirun
 # sim   all in this process, in the emulator   gpu   as mp, if there is a GPU
 # self  the program starts its PEs itself      gpu-self  the same, if there is a GPU
@@ -16,7 +16,8 @@
 # ib-sim  all in this process            ib-self   the program starts its PEs itself
 # netns  one process each, each in its own network namespace, with NICs by TCP between them
 # netns-ft  faults of paths are tolerated, and links fail and come back at random
-# netns-nodes  four namespaces as nodes of 1, 2, 3 and 2 PEs   netns-round  numbered round robin
+# netns-nodes  8 PEs in four namespaces as nodes of 1, 2, 3 and 2 PEs
+# netns-round  the same, numbered round robin
 # With PES_SLOW=1, which the gpu-ib ways set, tests do fewer operations of one kind.
 # Exits with 77 and a line with the reason if this machine cannot.
 set -eu

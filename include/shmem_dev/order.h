@@ -119,9 +119,9 @@ SHMEMD_FN void shmemd_fence_leader_group(const shmemd_ctx_t *ctx, shmemd_group_t
  *          (SHMEMH_TIMEOUT passed: nothing is lost, call again), ERR_PEER, ERR_PATH, ERR_REFUSED or
  *          ERR_LOST; the channels that did not fail are complete. Else the first error that any
  *          thread of this PE latched, through any context, since shmemh_init or the last
- *          shmemh_error_clear; it stays latched, and all else is complete. What failed is in the
- *          error record, unless that holds an earlier error that was returned. Equal in all calling
- *          threads.
+ *          shmemh_error_clear; it stays latched, and all else is complete. Equal in all calling
+ *          threads. The error record keeps the first error that any call of this PE recorded, which
+ *          may be an earlier one that was returned and not latched.
  * Source   OpenSHMEM 1.5 shmem_quiet. Two PEs that p, quiet and g cannot both miss the other's p
  *          (sequentially consistent fence).
  */

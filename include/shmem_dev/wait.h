@@ -5,7 +5,8 @@
  * (impl/spin.h).
  *
  * A call with `_for` in its name, here and in the other headers, compares the time with its limit
- * `ns` at every 64th poll of a word or slot. So with ns = 0 a call ends after some 65 polls. */
+ * `ns` at every 64th poll of a word or slot. So with ns = 0 a call ends after some 65 polls. The
+ * calls of wait_sets.h count passes over their array in place of polls, as it says there. */
 #ifndef SHMEMD_WAIT_H
 #define SHMEMD_WAIT_H
 

@@ -76,8 +76,9 @@ typedef struct shmemh_attr {
  *          that did not come within SHMEMH_BOOT_TIMEOUT); ERR_VERSION (PEs run different
  *          runtimes); ERR_MISMATCH (options or heap kinds of PEs differ); ERR_NIC (NICs cannot be
  *          connected, or cannot register memory); ERR_CUDA; ERR_SYSTEM; ERR_NO_MEMORY; ERR_PEER.
- *          A failure of one PE is that of all: each has its status, and the line names it; but
- *          ERR_TIMEOUT if that PE failed before it could connect to the hub.
+ *          A failure of one PE is that of all: the others get its status, and their lines name
+ *          it (its own line has no number); but ERR_TIMEOUT if that PE failed before it could
+ *          connect to the hub.
  * GPU      uses the calling thread's current CUDA context; creates none. cudaSetDevice creates it,
  *          before CUDA 12.0 only with a call that uses the GPU, such as cudaFree(0).
  */

@@ -39,12 +39,14 @@ SHMEMH_API int shmemh_trace_start(shmemh_t *job, uint32_t n_events);
  *
  * Clocks. A wait cannot have ended before the signal that it saw began. So a message bounds the
  * offset between the clocks of two PEs from one side. Messages in the other direction, or by way of
- * other PEs, bound it from the other side. The clock of PE 0 stays as it is. The offset of another
- * PE is 0 if the bounds allow that, or if there are none. Else it is the middle between them, or,
- * if messages give a bound on one side only, that bound: the least shift with which no message
- * arrives before it is sent. The event that names a PE (process_name) has in its args, in ns, what
- * was added to the times of the PE ("clock offset"), and the bounds against PE 0 ("at least", "at
- * most"): the true offset is between them. A bound that no message gives is left out.
+ * other PEs, bound it from the other side. The offset of PE 0 is 0. The offset of another PE is 0
+ * if the bounds allow that, or if there are none. Else it is the middle between them, or, if
+ * messages give a bound on one side only, that bound: the offset nearest to 0 with which no message
+ * arrives before it is sent. A time in the file is the recorded one plus the offset of its PE, less
+ * a constant that is the same for all PEs: the first event begins at 0. The event that names a PE
+ * (process_name) has in its args, in ns, the offset ("clock offset"), and the bounds against PE 0
+ * ("at least", "at most"): the true offset is between them. A bound that no message gives is left
+ * out.
  *
  * Bounds come from words to which one PE alone sends (by signal, p or atomic): the order of its
  * calls gives the value that each left, whatever the clocks are. A value that was left several

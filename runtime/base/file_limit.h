@@ -8,8 +8,9 @@
 #include <stdint.h>
 #include <sys/resource.h>
 
-/* May this process not make a file of nbytes? Ask before ftruncate, also of a memfd: beyond the
- * limit it raises SIGXFSZ, which ends the process. *limit receives the limit then. */
+/* Returns whether nbytes are more than the limit allows for a file; if so, *limit receives the
+ * limit. Ask before ftruncate, also of a memfd: beyond the limit it raises SIGXFSZ, which ends the
+ * process. */
 static inline bool shmemhi_exceeds_file_limit(uint64_t nbytes, uint64_t *limit)
 {
 	struct rlimit size;

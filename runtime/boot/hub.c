@@ -2,8 +2,10 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The thread of the hub. One turn: poll, receive, accept, timers, send, release dead
  * connections. Only poll blocks, and processes outside the job cannot make the hub use more and
- * more memory: a connection that has not proved that it has the secret costs one conn_t, for 5 s
- * at most, and there are at most MAX_UNPROVED of them. */
+ * more memory: a connection whose hello is not complete costs one conn_t and one record to send,
+ * for 5 s at most, and after each turn there are at most MAX_UNPROVED of them. One whose hello has
+ * a wrong secret is not counted any more: it ends once the refusal is in the socket's buffer, most
+ * often in the same turn, and 5 s later at the latest. */
 #include "boot/hub.h"
 
 #include <errno.h>

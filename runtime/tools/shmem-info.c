@@ -63,7 +63,7 @@ static void print_link(const char *what, const char *path)
 	line(what, text);
 }
 
-/* How many of the other GPUs have `attribute` (SHMEMHI_CU_P2P_*) towards this one. */
+/* Returns towards how many of the other GPUs this one has `attribute` (SHMEMHI_CU_P2P_*). */
 static int count_peers(const shmemhi_cuda_t *cuda, int n_gpus, int gpu, int attribute)
 {
 	int n_peers = 0;

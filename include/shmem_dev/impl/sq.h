@@ -123,7 +123,7 @@ SHMEMD_FN int shmemdi_line_is_whole(shmemdi_line_t line, uint32_t resv_epoch)
 	       SHMEMD_TAG(line.doorbell) == epoch && (int8_t)(uint8_t)(epoch - resv_epoch) >= 0;
 }
 
-/* Is the queue idle before a reservation? */
+/* Is the queue idle: is all before `first` published, and has `done` been moved up to there? */
 SHMEMD_FN int shmemdi_line_shows_drained(shmemdi_line_t line, uint32_t first)
 {
 	uint32_t ready = SHMEMD_READY_INDEX(line.ready),
