@@ -14,8 +14,9 @@
  *   as well.
  *   Timeout and repetition. A times out in e with its flags sent. `number` stays e - 1, so the
  *   repetition is for the same flags. They are not sent again, unless the status of a barrier's
- *   quiet has changed: a queue whose completions do not come would fill up with them. A waits on
- *   for the flags that are missing. Others may have finished e and sent e + 1 meanwhile.
+ *   quiet has changed: a queue whose completions do not come would fill up with them. (In a job
+ *   without NICs they are stored again, which changes nothing.) A waits on for the flags that are
+ *   missing. Others may have finished e and sent e + 1 meanwhile.
  *   Several polling threads. Each acquires the flags it polled; the group sync in shmemdi_agree
  *   hands that on to all. Each signalling thread fences after the entry group sync, which makes
  *   the fence cover the stores of all threads.
@@ -112,6 +113,13 @@ SHMEMD_FN int shmemdi_flag_status(const shmemd_ctx_t *ctx, shmemdi_call_t call, 
 	return status;
 }
 
+/* Do the flags carry statuses? Not in a job without NICs, where no quiet fails. A unit with
+ * SHMEMD_NO_NIC runs in any job, and another unit's barrier may have failed there. */
+SHMEMD_FN int shmemdi_flags_have_status(int has_nic)
+{
+	return has_nic || !SHMEMDI_WITH_NIC;
+}
+
 /* Wait for the flags of this thread's share of the members. *quiet gets the first status of a quiet
  * that has failed. */
 SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
@@ -133,7 +141,8 @@ SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 					   &spin, has_nic, &seen);
 		if (status == SHMEMD_OK)
 			status = shmemdi_flag_check(ctx, call, pe, seen, flag);
-		if (status == SHMEMD_OK && *quiet == SHMEMD_OK)
+		if (shmemdi_flags_have_status(has_nic) && status == SHMEMD_OK &&
+		    *quiet == SHMEMD_OK)
 			*quiet = shmemdi_flag_status(ctx, call, pe, seen, flag);
 	}
 	return status;
@@ -142,12 +151,11 @@ SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 /* Before the flags. call.op SHMEMD_OP_BARRIER completes the group's operations: every thread
  * fences, as in quiet, and the threads that signal need no other fence. In one place for all
  * threads: lanes that fence in two places wait for one fence after the other. */
-SHMEMD_FN void shmemdi_fence_before_flags(const shmemd_ctx_t *ctx, shmemdi_call_t call,
-					  shmemd_group_t g)
+SHMEMD_FN void shmemdi_fence_before_flags(shmemdi_call_t call, int signals)
 {
 	if (call.op == SHMEMD_OP_BARRIER)
 		shmemd_arch_fence_quiet();
-	else if (g.rank < (uint32_t)ctx->n_pes)
+	else if (signals)
 		shmemd_arch_fence_before_signal();
 }
 
@@ -174,32 +182,36 @@ SHMEMD_FN int shmemdi_sync_steps(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 	uint64_t *number = &ctx->sync[SHMEMD_SYNC_NUMBER], *sent = &ctx->sync[SHMEMD_SYNC_SENT];
 	uint64_t next = 0, flag = 0, last = 0;
 	int quiet = SHMEMD_OK, status = SHMEMD_OK;
-	int has_part = has_nic || g.rank < (uint32_t)ctx->n_pes;
+	int has_status = shmemdi_flags_have_status(has_nic);
+	int signals = g.size == 1 || g.rank < (uint32_t)ctx->n_pes; /* a thread alone: no test */
+	int has_part = has_nic || signals;
 
 	shmemd_group_sync(g);
 	if (has_part) { /* before the fence, whose latency hides that of the loads */
 		next = shmemd_arch_ld_relaxed_u64(number) + 1;
-		last = shmemd_arch_ld_relaxed_u64(sent);
+		if (has_status)
+			last = shmemd_arch_ld_relaxed_u64(sent);
 	}
-	shmemdi_fence_before_flags(ctx, call, g);
+	shmemdi_fence_before_flags(call, signals);
 	if (has_nic && call.op == SHMEMD_OP_BARRIER)
 		quiet = shmemdi_quiet_nic(ctx, call, g, limit, k);
 	if (quiet == SHMEMD_ERR_TIMEOUT)
 		return quiet;
 	if (has_part) {
+		uint32_t before = has_status ? shmemdi_flag_before(last, next) : 0;
+
 		/* The sum keeps both halves of the flag together: ptxas 13.0 spills the lower half
 		 * of a shifted value alone, computes the upper one again, and then loads both from
 		 * the stack, where the upper one never was (tests/gpu/spills.py). A member that
 		 * sends such a flag lets the others through before it has arrived. */
-		flag = SHMEMD_SYNC_FLAG(next, shmemdi_flag_before(last, next), quiet, call.op) +
-		       shmemd_arch_opaque_zero();
-		if (last != flag)
+		flag = SHMEMD_SYNC_FLAG(next, before, quiet, call.op) + shmemd_arch_opaque_zero();
+		if (!has_status || last != flag)
 			status = shmemdi_flags_send(ctx, call, g, flag, has_nic);
 		if (status == SHMEMD_OK)
 			status = shmemdi_flags_wait(ctx, call, g, flag, limit, has_nic, &quiet);
 	}
 	status = shmemdi_agree(g, status);
-	if (g.rank == 0 && (status == SHMEMD_OK || status == SHMEMD_ERR_TIMEOUT))
+	if (has_status && g.rank == 0 && (status == SHMEMD_OK || status == SHMEMD_ERR_TIMEOUT))
 		shmemd_arch_st_relaxed_u64(sent, flag);
 	if (g.rank == 0 && status == SHMEMD_OK)
 		shmemd_arch_st_relaxed_u64(number, next);
@@ -218,17 +230,17 @@ SHMEMD_FN_COLD int shmemdi_sync_nic(const shmemd_ctx_t *device_copy, shmemdi_cal
 SHMEMD_FN int shmemdi_sync(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 			   shmemdi_limit_t limit)
 {
+	uint32_t nic = SHMEMDI_WITH_NIC ? SHMEMD_CTX_NIC : 0;
 	int status = shmemdi_check_group(ctx, call, g);
 
 	if (status != SHMEMD_OK)
 		return status;
 	shmemdi_check_sources(ctx, call);
+	if ((ctx->flags & (nic | SHMEMD_CTX_ALL_MAPPED)) == SHMEMD_CTX_ALL_MAPPED)
+		return shmemdi_sync_steps(ctx, call, g, limit, 0, 0);
 	if (shmemdi_nic_is_connected(ctx))
 		return shmemdi_sync_nic(ctx->device_copy, call, g, limit, ctx->channel);
-	if (!(ctx->flags & SHMEMD_CTX_ALL_MAPPED))
-		return shmemdi_record(ctx->device_copy, call, SHMEMD_ERR_UNREACHABLE, -1, ctx->sync,
-				      0, 0);
-	return shmemdi_sync_steps(ctx, call, g, limit, 0, 0);
+	return shmemdi_record(ctx->device_copy, call, SHMEMD_ERR_UNREACHABLE, -1, ctx->sync, 0, 0);
 }
 
 SHMEMD_FN int shmemdi_barrier(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
