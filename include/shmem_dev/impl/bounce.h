@@ -58,8 +58,10 @@ SHMEMD_FN_COLD int shmemdi_bounce_take(const shmemdi_chan_t *c, shmemdi_call_t c
 
 	while (!shmemdi_bounce_is_free(c, word, ticket)) {
 		status = shmemdi_channel_status(c);
+		/* Here as on the slow path of a posting (shmemdi_sq_wait_room): the host may have
+		 * cleared the record since the channel failed. */
 		if (status != SHMEMD_OK)
-			return status;
+			return shmemdi_channel_record(c, call, status, 0, 0);
 		status = shmemdi_wait_step(c->ctx, &spin);
 		if (status == SHMEMD_ERR_PEER) {
 			shmemdi_channel_record(c, call, status, 0, 0);
