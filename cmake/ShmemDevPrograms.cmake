@@ -23,6 +23,20 @@ function(shmem_dev_cuda_sources out)
     set(${out} ${units} PARENT_SCOPE)
 endfunction()
 
+# shmem_dev_gpu_target(NAME EXECUTABLE|STATIC sources...): a program for GPUs, or a library of such
+# programs. With SHMEM_DEV_PTX_ONLY its sources are only compiled, to PTX: nothing can run it here,
+# and nvcc takes half the time without its passes for the host.
+function(shmem_dev_gpu_target name kind)
+    if(SHMEM_DEV_PTX_ONLY)
+        add_library(${name} OBJECT ${ARGN})
+        set_target_properties(${name} PROPERTIES CUDA_PTX_COMPILATION ON)
+    elseif(kind STREQUAL "EXECUTABLE")
+        add_executable(${name} ${ARGN})
+    else()
+        add_library(${name} ${kind} ${ARGN})
+    endif()
+endfunction()
+
 # shmem_dev_support(NAME sources... [LINK libraries...]): what several programs share; with a CUDA
 # toolkit also NAME_gpu. The directory of the sources is on the include path of whoever links.
 function(shmem_dev_support name)
@@ -36,7 +50,7 @@ function(shmem_dev_support name)
     target_link_libraries(${name} PUBLIC ${arg_LINK} shmem_sim shmem_host)
     if(SHMEM_DEV_HAS_CUDA)
         shmem_dev_cuda_sources(units ${sources})
-        add_library(${name}_gpu STATIC ${units})
+        shmem_dev_gpu_target(${name}_gpu STATIC ${units})
         target_include_directories(${name}_gpu PUBLIC ${dir})
         list(TRANSFORM arg_LINK REPLACE "_common$" "_common_gpu")
         target_link_libraries(${name}_gpu PUBLIC ${arg_LINK} shmem_host)
@@ -51,7 +65,7 @@ function(shmem_dev_program name source support)
     target_link_libraries(${name} PRIVATE ${support})
     if(SHMEM_DEV_HAS_CUDA)
         shmem_dev_cuda_sources(unit ${source})
-        add_executable(${name}_gpu ${unit})
+        shmem_dev_gpu_target(${name}_gpu EXECUTABLE ${unit})
         target_link_libraries(${name}_gpu PRIVATE ${support}_gpu)
     endif()
 endfunction()
@@ -60,6 +74,9 @@ endfunction()
 # way (tests/run_as.sh has the list), with 4 PEs unless the way has another number.
 function(shmem_dev_run_test name target)
     cmake_parse_arguments(PARSE_ARGV 2 arg "" "HOW" "LABELS;ARGUMENTS")
+    if(SHMEM_DEV_PTX_ONLY AND arg_HOW MATCHES "^gpu")
+        return()
+    endif()
     add_test(NAME ${name} COMMAND sh ${PROJECT_SOURCE_DIR}/tests/run_as.sh ${arg_HOW}
              $<TARGET_FILE:shmem-launch> $<TARGET_FILE:${target}> ${arg_ARGUMENTS})
     set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" SKIP_RETURN_CODE 77)
