@@ -180,26 +180,32 @@ SHMEMD_FN int shmemdi_sync_steps(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 				 shmemdi_limit_t limit, uint32_t k, int has_nic)
 {
 	uint64_t *number = &ctx->sync[SHMEMD_SYNC_NUMBER], *sent = &ctx->sync[SHMEMD_SYNC_SENT];
-	uint64_t next = 0, flag = 0, last = 0;
+	uint64_t passed = 0, next = 0, flag = 0, last = 0;
 	int quiet = SHMEMD_OK, status = SHMEMD_OK;
 	int has_status = shmemdi_flags_have_status(has_nic);
-	int signals = g.size == 1 || g.rank < (uint32_t)ctx->n_pes; /* a thread alone: no test */
+	int signals = g.bar == SHMEMDI_BAR_NONE || g.rank < (uint32_t)ctx->n_pes;
 	int has_part = has_nic || signals;
 
 	shmemd_group_sync(g);
 	if (has_part) { /* before the fence, whose latency hides that of the loads */
-		next = shmemd_arch_ld_relaxed_u64(number) + 1;
+		passed = shmemd_arch_ld_relaxed_u64(number);
 		if (has_status)
 			last = shmemd_arch_ld_relaxed_u64(sent);
 	}
 	shmemdi_fence_before_flags(call, signals);
+	/* Never true. It ends the basic block: else ptxas may place what needs the load before the
+	 * fence, which then begins 300 cycles later. */
+	if (g.bar == SHMEMDI_BAR_NONE && SHMEMD_ARCH_UNLIKELY(shmemd_arch_opaque_zero()))
+		return SHMEMD_OK;
 	if (has_nic && call.op == SHMEMD_OP_BARRIER)
 		quiet = shmemdi_quiet_nic(ctx, call, g, limit, k);
 	if (quiet == SHMEMD_ERR_TIMEOUT)
 		return quiet;
 	if (has_part) {
-		uint32_t before = has_status ? shmemdi_flag_before(last, next) : 0;
+		uint32_t before;
 
+		next = passed + 1;
+		before = has_status ? shmemdi_flag_before(last, next) : 0;
 		/* The sum keeps both halves of the flag together: ptxas 13.0 spills the lower half
 		 * of a shifted value alone, computes the upper one again, and then loads both from
 		 * the stack, where the upper one never was (tests/gpu/spills.py). A member that
