@@ -206,11 +206,12 @@ SHMEMD_FN int shmemdi_sync_steps(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 
 		next = passed + 1;
 		before = has_status ? shmemdi_flag_before(last, next) : 0;
-		/* The sum keeps both halves of the flag together: ptxas 13.0 spills the lower half
-		 * of a shifted value alone, computes the upper one again, and then loads both from
-		 * the stack, where the upper one never was (tests/gpu/spills.py). A member that
-		 * sends such a flag lets the others through before it has arrived. */
-		flag = SHMEMD_SYNC_FLAG(next, before, quiet, call.op) + shmemd_arch_opaque_zero();
+		/* The difference keeps both halves of the flag together (a sum becomes an OR of
+		 * each half): ptxas 13.0 spills the lower half of a shifted value alone, computes
+		 * the upper one again, and then loads both from the stack, where the upper one
+		 * never was (tests/gpu/spills.py). A member that sends such a flag lets the others
+		 * through before it has arrived. */
+		flag = SHMEMD_SYNC_FLAG(next, before, quiet, call.op) - shmemd_arch_opaque_zero();
 		if (!has_status || last != flag)
 			status = shmemdi_flags_send(ctx, call, g, flag, has_nic);
 		if (status == SHMEMD_OK)
