@@ -78,10 +78,51 @@ static int contexts_without_nic(pes_t *pes)
 	return 0;
 }
 
+/* PE 1 acts as a member of which a quiet has failed, in a unit with the NIC path: its flag says so.
+ * The others run the barrier. Afterwards the sync memory is as after any other sync. */
+SHMEMD_KERNEL(failed_quiet_kernel, no_nic_params_t, p)
+{
+	uint64_t *sync = p.ctx.sync, next = sync[SHMEMD_SYNC_NUMBER] + 1;
+	uint64_t flag = SHMEMD_SYNC_FLAG(next, 0, SHMEMD_ERR_REFUSED, SHMEMD_OP_BARRIER);
+	int n = shmemd_n_pes(&p.ctx), me = shmemd_my_pe(&p.ctx), pe;
+
+	if (me != 1) {
+		if (shmemd_barrier_for(&p.ctx, PES_LIMIT_NS) != SHMEMD_ERR_REFUSED)
+			scope_report(p.status, 0, WRONG_VALUE);
+	} else {
+		for (pe = 0; pe < n; pe++)
+			shmemd_p_u64(&p.ctx, &sync[SHMEMD_SYNC_FLAGS + me], flag, pe);
+		for (pe = 0; pe < n; pe++) {
+			const uint64_t *word = &sync[SHMEMD_SYNC_FLAGS + pe];
+
+			scope_report(p.status, 1,
+				     shmemd_wait_until_for_u64(&p.ctx, word, SHMEMD_CMP_GE,
+							       next << 16, PES_LIMIT_NS));
+		}
+		sync[SHMEMD_SYNC_NUMBER] = next;
+		sync[SHMEMD_SYNC_SENT] = flag;
+	}
+	scope_report(p.status, 2, shmemd_barrier_for(&p.ctx, PES_LIMIT_NS));
+}
+
+static int quiet_of_another_fails(pes_t *pes)
+{
+	no_nic_params_t p;
+
+	memset(&p, 0, sizeof(p));
+	p.status = pes->status;
+	if (unmapped_pe(pes, SHMEMH_TEAM_WORLD) >= 0 || pes->n_pes < 2)
+		return 0;
+	PES_TRY(pes, shmemh_ctx_get(pes->job, SHMEMH_TEAM_WORLD, &p.ctx));
+	PES_RUN(pes, failed_quiet_kernel, 1, 1, p);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const pes_test_t tests[] = {
 		PES_TEST(contexts_without_nic),
+		PES_TEST(quiet_of_another_fails),
 	};
 
 	return pes_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

@@ -14,8 +14,8 @@
  *   as well.
  *   Timeout and repetition. A times out in e with its flags sent. `number` stays e - 1, so the
  *   repetition is for the same flags. They are not sent again, unless the status of a barrier's
- *   quiet has changed: a queue whose completions do not come would fill up with them. (In a job
- *   without NICs they are stored again, which changes nothing.) A waits on for the flags that are
+ *   quiet has changed: a queue whose completions do not come would fill up with them. (Flags
+ *   without a status are stored again, which changes nothing.) A waits on for the flags that are
  *   missing. Others may have finished e and sent e + 1 meanwhile.
  *   Several polling threads. Each acquires the flags it polled; the group sync in shmemdi_agree
  *   hands that on to all. Each signalling thread fences after the entry group sync, which makes
@@ -222,7 +222,7 @@ SHMEMD_FN int shmemdi_sync_steps(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 		shmemd_arch_st_relaxed_u64(sent, flag);
 	if (g.rank == 0 && status == SHMEMD_OK)
 		shmemd_arch_st_relaxed_u64(number, next);
-	if (status == SHMEMD_OK && has_nic && call.op == SHMEMD_OP_BARRIER)
+	if (status == SHMEMD_OK && has_status && call.op == SHMEMD_OP_BARRIER)
 		status = shmemdi_agree(g, quiet);
 	return status;
 }
