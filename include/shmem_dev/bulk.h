@@ -190,11 +190,11 @@ SHMEMD_FN void shmemd_put_tile_bulk_group(const shmemd_ctx_t *ctx, shmemd_group_
  * engine only if the program is not compiled with -ftz=true, which -use_fast_math contains.
  *
  * PTX makes the engine's additions atomic in the scope of one GPU alone (cp.reduce.async.bulk:
- * .relaxed.gpu). It promises nothing between them and atomics of threads, which use another proxy,
- * and for F16 and BF16 words of two elements. So the PEs that add to one element do so one after
- * another, each synchronised with the one before. Any number of blocks and tiles of one PE may add
- * to it at once if all of these tiles go by the engine or none of them does (see dst), with the
- * same type of element. A tile that goes the other way is added after shmemd_bulk_wait and a
+ * .relaxed.gpu). It promises nothing between them and atomics of threads, which use another proxy
+ * (and, for F16 and BF16, words of two elements). So the PEs that add to one element do so one
+ * after another, each synchronised with the one before. Any number of blocks and tiles of one PE
+ * may add to it at once if all of these tiles go by the engine or none of them does (see dst), with
+ * the same type of element. A tile that goes the other way is added after shmemd_bulk_wait and a
  * synchronisation. No thread reads the element meanwhile, or changes it by other operations.
  *
  * Callers  one thread.

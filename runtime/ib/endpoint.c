@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Endpoints: made, connected, drained and destroyed one command at a time. */
+/* Endpoints: made, connected and drained a step at a time, of a command or two, and destroyed. */
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>

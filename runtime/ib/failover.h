@@ -281,8 +281,8 @@ bool shmemhi_slots_have_one(shmemhi_failover_t *s);
 shmemhi_slot_t *shmemhi_slot_take(shmemhi_failover_t *s, size_t column);
 void shmemhi_slots_close(shmemhi_failover_t *s, bool is_in_use);
 
-/* ib/endpoint.c: make, connect and is_drained execute one command a call; the stage says how far
- * the endpoint is. */
+/* ib/endpoint.c: make, connect and is_drained execute one step a call, of a command or two; the
+ * stage says how far the endpoint is. */
 
 /* Make the next step of an endpoint up to IN_INIT. */
 int shmemhi_endpoint_make(shmemhi_failover_t *s, shmemhi_endpoint_t *e);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Mailboxes of commands to the adapter: opcodes and fields that the runtime uses, with the names of
- * the PRM.
+ * the PRM. Those of QUERY_HCA_CAP are in caps.c and caps.h.
  *
  * A mailbox is a row of 32-bit big-endian words. A field is two arguments, the bit at which it
  * begins, counted from the highest of the first byte, and its width. Fields of up to 32 bits lie

@@ -77,8 +77,8 @@ struct mlx5dv_devx_umem *shmemhi_umem_of_gpu(shmemhi_cuctx_t *c, const shmemhi_i
 					     const shmemhi_open_port_t *nic, void *base,
 					     size_t nbytes, shmemhi_err_t *why);
 
-/* Register GPU memory that is allocated with a NIC, the first one or a further one: queues as a
- * umem, bounce buffers as a memory region. NULL: a line in why. */
+/* Register GPU memory, which is allocated already, with a NIC, the first one or a further one:
+ * queues as a umem, bounce buffers as a memory region. NULL: a line in why. */
 struct mlx5dv_devx_umem *shmemhi_queue_gpu_register(shmemh_t *job, const shmemhi_ib_lib_t *lib,
 						    const shmemhi_open_port_t *nic,
 						    const shmemhi_queue_block_t *b,

@@ -120,7 +120,7 @@ static bool next_report(shmemhi_failover_t *s, fault_t *f)
 
 /* ---- what the host finds itself ---- */
 
-/* Endpoints on a port, or with an address, that this PE has left; and what DRAIN has found. */
+/* Endpoints on a port, or with an address, that this PE has left. */
 static bool next_left(shmemhi_failover_t *s, fault_t *f)
 {
 	if (s->must_scan) {

@@ -192,7 +192,7 @@ MISTAKES = [
      "impl/sq.h", "return (({{tags | others|0}} | SHMEMD_PATH_STATUS(line.path)",
      "ring_path", "mixed_path_words"),
     ("USED", "reserve: the channel is not marked as used for quiet",
-     "impl/sq.h", "{{shmemdi_line_shows_drained(line, SHMEMD_RESV_INDEX(resv))|0}};",
+     "impl/sq.h", "{{shmemdi_line_shows_idle(line, SHMEMD_RESV_INDEX(resv))|0}};",
      "ring_cost", "costs"),
     ("REQUEST", "reserve: the request's number is one too high",
      "impl/sq.h", "post->request = {{SHMEMD_RESV_REQUEST(post->resv)|"

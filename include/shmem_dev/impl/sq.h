@@ -124,7 +124,7 @@ SHMEMD_FN int shmemdi_line_is_whole(shmemdi_line_t line, uint32_t resv_epoch)
 }
 
 /* Is the queue idle: is all before `first` published, and has `done` been moved up to there? */
-SHMEMD_FN int shmemdi_line_shows_drained(shmemdi_line_t line, uint32_t first)
+SHMEMD_FN int shmemdi_line_shows_idle(shmemdi_line_t line, uint32_t first)
 {
 	uint32_t ready = SHMEMD_READY_INDEX(line.ready),
 		 done = (uint32_t)SHMEMD_DONE_INDEX(line.done);
@@ -157,7 +157,7 @@ SHMEMD_FN_COLD shmemdi_line_t shmemdi_sq_wait_room(shmemdi_ref_t ref, shmemdi_ca
 	shmemdi_chan_load(ref, c);
 	do {
 		shmemdi_sq_wait_space(c, call, resv, end);
-		if (shmemdi_line_shows_drained(shmemdi_line(c->ch), SHMEMD_RESV_INDEX(resv)))
+		if (shmemdi_line_shows_idle(shmemdi_line(c->ch), SHMEMD_RESV_INDEX(resv)))
 			shmemdi_sq_set_used(c);
 		line = shmemdi_line(c->ch);
 	} while (!shmemdi_line_is_whole(line, SHMEMD_RESV_EPOCH(resv)));
@@ -177,7 +177,7 @@ SHMEMD_FN int shmemdi_line_needs_slow_path(shmemdi_line_t line, uint64_t resv, u
 	uint32_t room = (uint32_t)SHMEMD_DONE_INDEX(line.done) - end;
 
 	return ((tags | others | SHMEMD_PATH_STATUS(line.path) | room >> 31) != 0) |
-	       shmemdi_line_shows_drained(line, SHMEMD_RESV_INDEX(resv));
+	       shmemdi_line_shows_idle(line, SHMEMD_RESV_INDEX(resv));
 }
 
 /* Reserve WQEBBs, and the numbers of `requests` requests among them. Returns the reservation word
@@ -466,8 +466,8 @@ SHMEMD_FN int shmemdi_sq_may_defer(const shmemdi_turn_t *turn)
  *
  * The poster of a flush READ stores its own end: what its turn publishes for others comes after the
  * READ. Any other poster whose turn reaches a multiple of 2^30 WQEBBs moves `flush` to 2^30 behind
- * its own WQEBBs if it lags by 2^30 or more. So `flush` lags by at most 2^31 WQEBBs and those of
- * one turn. One that lags by less stays: a thread may be about to wait for that READ. */
+ * its own WQEBBs if it lags by 2^30 or more. One that lags by less stays: a thread may be about to
+ * wait for that READ. So at the next multiple it lags by 2^31 and one turn's WQEBBs at most. */
 #define SHMEMDI_FLUSH_LOG_STEP 30u
 
 SHMEMD_FN int shmemdi_sq_ends_step(uint32_t first, uint32_t end)

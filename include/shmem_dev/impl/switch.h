@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Switch of a channel to another path, when the host orders it (abi/replay.h).
  *
- * One thread carries out an order, while no other thread can publish on the channel:
+ * One thread carries out an order to switch, while no other thread can publish on the channel:
  *   a poster   that waits for space and has the turn (impl/sq.h); or
  *   a helper   a thread in a wait for space, a completion, a bounce buffer or a sync by NIC, or in
  *              shmemdi_service_once, that finds everything reserved published. It moves on the
@@ -41,11 +41,12 @@
  *   UNLOCK_LATE).
  *
  *   A waiter that has the number of its CQE. The number is of one path. The waiter uses it only if
- *   the tag of the queue in which it looks equals that of the path word, loaded after the CQE, and
- *   the epoch of the number. Otherwise it waits by index. shmemdi_cq_look compares the first two
- *   alone: a number that a poster has got in its own turn has the epoch of the poster's queue, or a
- *   later one if the poster has moved its WQEs, and then the path word is later than the queue too.
- *   The number in `flush` may be older than the queue, so shmemdi_flush_wait compares these first.
+ *   three epochs are equal: that of the number, that of the queue in which it looks, and that of
+ *   the path word, loaded after the CQE. Otherwise it waits by index. shmemdi_cq_look compares only
+ *   the queue's with the path word's. That is enough for a number that a poster has got in its own
+ *   turn: it has the epoch of the queue, or a later one if the poster has moved its WQEs, and in
+ *   that case the path word's is later as well. The number in `flush` may be older than the queue,
+ *   so shmemdi_flush_wait compares the number's with the queue's first.
  *   The path word is loaded after the CQE in program order only: both loads are relaxed, and no
  *   fence is between them. That suffices because the host gives the memory of an old queue to
  *   another path no sooner than 20 ms after the switch (runtime/ib/failover.c, DOORBELL_NS).
@@ -379,7 +380,8 @@ SHMEMD_FN int shmemdi_replay(const shmemdi_chan_t *c, const shmemdi_order_copy_t
 	return (int)moved.cqes;
 }
 
-/* With both locks: everything but the words that others wait for. Returns the new `ready`. */
+/* With the locks that the head of this file names: everything but the words that others wait for.
+ * Returns the new `ready`. */
 SHMEMD_FN uint64_t shmemdi_switch_line(const shmemdi_chan_t *c, const shmemdi_order_copy_t *o,
 				       shmemdi_end_t at, shmemdi_switch_result_t *result)
 {
@@ -481,9 +483,9 @@ SHMEMD_FN int shmemdi_may_help(const shmemdi_chan_t *c, uint64_t ready, uint64_t
 	       shmemd_arch_atom_cas_u64(&c->ch->resv, resv, next) == resv;
 }
 
-/* An order is pending: carry it out, if no other thread can publish on its channel. blocked: NULL,
- * or the channel on which this thread is a poster that waits for space, with the reservation word.
- */
+/* An order is pending: carry it out, if it ends the channel or no other thread can publish there.
+ * blocked: NULL, or the channel on which this thread is a poster that waits for space, with the
+ * reservation word. */
 SHMEMD_FN_COLD void shmemdi_serve(const shmemd_ctx_t *ctx, const shmemd_channel_t *blocked,
 				  uint64_t resv)
 {

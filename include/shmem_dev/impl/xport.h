@@ -4,7 +4,8 @@
  * operation is a few loads, stores and atomics, here (impl/op.h): atomics only in a team with
  * SHMEMD_CTX_SM_ATOMICS, puts with a signal only if shmemdi_signals_at_stride holds. Everything
  * else is a call (impl/any_peer.h), which checks the arguments, selects the transport, and
- * executes, except that the data of puts and gets of a mapped peer are copied here.
+ * executes, except that here the data of puts and gets of a mapped peer are copied, and the signal
+ * after such a put is stored or added.
  *
  * Functions return a status, and record errors; those of public functions that return nothing latch
  * the status. All threads of a group take the same branch: arguments are equal. On the NIC
