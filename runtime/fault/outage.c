@@ -27,13 +27,13 @@ int shmemhi_fault_state(const shmemhi_fault_channel_t *c)
 	return shmemhi_fault_is_running(c) ? SHMEMH_FAULT_RUNNING : SHMEMH_FAULT_SWITCHING;
 }
 
-/* The channel has lost a path. The time of give-up starts now, or keeps counting from the loss of
- * an earlier path. It keeps counting if the lost path
- *   - has run for less than idle_ns;
- *   - was left because requests got no answer; or for a move to the PE's other port, if since the
- *     time began an earlier path was left because requests got no answer; and
- *   - has executed no request. Only the fence finds that out: if the path has executed one,
- *     shmemhi_fault_note_work lets the time start at the loss of this path after all.
+/* The channel has lost a path. The time of give-up counts from the loss of the last path that
+ * worked: it starts now, unless the path that is lost now has not worked either. It has not if
+ *   - it ran for less than idle_ns; and
+ *   - it executed no request (only the fence finds that out: if it has executed one,
+ *     shmemhi_fault_note_work lets the time start at the loss of this path after all); and
+ *   - requests on it got no answer, or it is left for the PE's other port after requests on an
+ *     earlier path of this outage got none.
  * Both ends decide the same: FENCE carries the cause, FENCED what was executed. */
 static void lose_path(const shmemhi_fault_core_t *core, shmemhi_fault_channel_t *c)
 {
