@@ -111,6 +111,8 @@ static int quiet_of_another_fails(pes_t *pes)
 
 	memset(&p, 0, sizeof(p));
 	p.status = pes->status;
+	/* Without a context there is no barrier: contexts_without_nic has checked that it is
+	 * refused. And a PE alone has no other member. */
 	if (unmapped_pe(pes, SHMEMH_TEAM_WORLD) >= 0 || pes->n_pes < 2)
 		return 0;
 	PES_TRY(pes, shmemh_ctx_get(pes->job, SHMEMH_TEAM_WORLD, &p.ctx));
