@@ -258,8 +258,8 @@ MISTAKES = [
      "SHMEMD_ERR_AMBIGUOUS}}",
      "ring_order", "only_lost_results_are_reported"),
     ("LANES_SYNC", "publish: other lanes' WQEs may become visible after it",
-     "impl/post.h", "{{shmemdi_lanes_sync(lanes)|(void)0}}; if (lanes.is_leader) "
-     "{ shmemdi_sq_count",
+     "impl/post.h", "{{shmemdi_lanes_sync(lanes)|(void)0}}; if (lanes.is_leader "
+     "&& is_inline)",
      "ring_cost", "costs"),
     ("LANES_LEAVE", "publish: other lanes return before it",
      "impl/post.h", "} {{shmemdi_lanes_sync(lanes)|(void)0}}; if (how.will_wait) ticket",

@@ -205,7 +205,7 @@ SHMEMD_FN_COLD int shmemdi_nic_word_lanes(shmemdi_ref_t ref, shmemdi_call_t call
 		return status;
 	shmemdi_nic_write_word(&ep, &post, wqebbs * lanes.rank, lanes.rank, word,
 			       shmemdi_word_is_amo(word), keys);
-	(void)shmemdi_lanes_submit(&ep.c, lanes, &post, how);
+	(void)shmemdi_lanes_submit(&ep.c, lanes, &post, how, 1);
 	return SHMEMD_OK;
 }
 
@@ -352,7 +352,7 @@ SHMEMD_FN_COLD int shmemdi_nic_put_lanes(shmemdi_ref_t ref, shmemdi_call_t call,
 	shmemdi_nic_write_data(&ep, &post, wqebbs * lanes.rank, &put, keys);
 	if (put.sig.op >= 0)
 		shmemdi_nic_write_signal(&ep, &post, wqebbs * lanes.rank + 1, put.sig, keys);
-	ticket = shmemdi_lanes_submit(&ep.c, lanes, &post, put.how);
+	ticket = shmemdi_lanes_submit(&ep.c, lanes, &post, put.how, 1);
 	if (!put.how.will_wait)
 		return SHMEMD_OK;
 	return shmemdi_cq_wait(ref, call, ticket, shmemdi_limit_default(ref.ctx, ref.pe));

@@ -529,8 +529,8 @@ SHMEMD_FN void shmemdi_sq_move(const shmemdi_chan_t *c, shmemdi_pending_t *at)
 	at->doorbell = line.doorbell;
 }
 
-/* By a poster that the plain case below does not cover, by the poster of a flush READ, and by every
- * caller of shmemdi_lanes_submit, also for one lane. Returns the ticket's word. */
+/* By a poster that the plain case below does not cover, by the poster of a flush READ, and for work
+ * requests (shmemdi_wr_post), whose code is small rather than fast. Returns the ticket's word. */
 SHMEMD_FN_COLD uint64_t shmemdi_sq_submit_general(shmemdi_chan_t c, shmemdi_pending_t at,
 						  shmemdi_how_t how)
 {
