@@ -352,11 +352,10 @@ static void records_that_are_not_rung(void **state)
 	adapter_stop();
 }
 
-/* The device has not polled between a doorbell and the command that destroys its queue pair. A
- * NIC receives the doorbell first. */
-static void rung_before_destroy(void **state)
+/* The device has not polled between a doorbell and a command for its queue pair. A NIC receives the
+ * doorbell first. */
+static void rung_before(void (*command)(adapter_end_t *))
 {
-	(void)state;
 	for (int mode = MLX5SW_DOORBELLS_HYBRID; mode <= MLX5SW_DOORBELLS_DB; mode++) {
 		mlx5sw_config_t cfg = adapter_config();
 
@@ -364,11 +363,28 @@ static void rung_before_destroy(void **state)
 		begin(&cfg);
 		adapter_nop(&a, 0);
 		adapter_ring(&a);
-		mlx5swi_qp_destroy(a.qp);
+		command(&a);
 		adapter_idle();
 		adapter_expect_clean();
 		adapter_stop();
 	}
+}
+
+static void destroy(adapter_end_t *e)
+{
+	mlx5swi_qp_destroy(e->qp);
+}
+
+static void rung_before_destroy(void **state)
+{
+	(void)state;
+	rung_before(destroy);
+}
+
+static void rung_before_reset(void **state)
+{
+	(void)state;
+	rung_before(adapter_reset);
 }
 
 int main(void)
@@ -384,6 +400,7 @@ int main(void)
 		cmocka_unit_test(queue_pairs_that_share_a_register),
 		cmocka_unit_test(records_that_are_not_rung),
 		cmocka_unit_test(rung_before_destroy),
+		cmocka_unit_test(rung_before_reset),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -203,6 +203,9 @@ void mlx5swi_qp_reset_attr(mlx5swi_qp_t *qp)
 /* Reset the QP. Its CQEs and doorbell records are memory of the program and stay unchanged. */
 static void reset(mlx5swi_qp_t *qp)
 {
+	/* A doorbell that was written before the command reaches a NIC before it. The device's
+	 * thread may not have run since (row D11). */
+	mlx5swi_doorbells_take(qp->uar);
 	qp->state = MLX5SWI_RST;
 	mlx5swi_qp_reset_attr(qp);
 	mlx5swi_requester_reset(qp);
