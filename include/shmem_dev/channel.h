@@ -51,7 +51,7 @@ SHMEMD_FN shmemd_ctx_t shmemd_ctx_channel(const shmemd_ctx_t *ctx, uint32_t k SH
 	return copy;
 }
 
-/* Write nbytes from src to dst on PE pe; do not wait.
+/* Write nbytes from src to dst on PE pe; do not wait for completion.
  *
  * Callers  all 32 threads of a warp, converged, with equal arguments.
  * dst, src, nbytes, pe  as shmemd_putmem. By NIC, src in the symmetric heap is read by the NIC;

@@ -66,7 +66,7 @@ SHMEMD_FN void shmemd_putmem_group(const shmemd_ctx_t *ctx, shmemd_group_t g, vo
  * Callers  one thread.
  * dst, src, nbytes, pe  as shmemd_putmem.
  * Returns  when posted. src is reusable, and the data complete at pe, after quiet.
- * Errors   latched as for shmemd_putmem.
+ * Errors   latched as for shmemd_putmem, but not ERR_TIMEOUT.
  * Source   OpenSHMEM 1.5 shmem_putmem_nbi.
  */
 SHMEMD_FN void shmemd_putmem_nbi(const shmemd_ctx_t *ctx, void *dst, const void *src, size_t nbytes,

@@ -30,6 +30,9 @@ void shmemhi_device_close(shmemh_t *job)
 	job->error = NULL;
 }
 
+_Static_assert(SHMEMHI_BASE_ALIGN % ((uint64_t)1 << SHMEMD_STRIDE_LOG_UNIT) == 0,
+	       "mapped_stride is a multiple of its unit");
+
 /* Set mapped_stride and n_strided, if all members of the range of mapped ones are mapped and their
  * heaps are equally far apart. */
 static void set_stride(const shmemh_t *job, const shmemhi_team_t *team, shmemd_ctx_t *ctx)

@@ -45,7 +45,7 @@ typedef struct heap {
 } heap_t;
 
 typedef struct memory {
-	heap_t heap;
+	_Alignas(1 << SHMEMD_STRIDE_LOG_UNIT) heap_t heap; /* as mapped_stride asks */
 	shmemd_peer_t peers[PES_MAX];
 	uint64_t abort_word;
 	uint32_t causes[PES_MAX], died;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* One schedule of a scenario: draw the dimensions, set up memory, run, report. */
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include "memory.h"
@@ -78,7 +79,7 @@ static void fill_memory(int pe)
 {
 	memory_t *m = &memories[pe];
 	shmemd_ctx_t *c = &m->ctx;
-	memset(m, 0, sizeof(*m));
+	memset(m, 0, offsetof(memory_t, final) + sizeof(m->final)); /* not the padding */
 	m->heap.flag = m->heap.word = dims.start;
 	m->heap.sync[SHMEMD_SYNC_NUMBER] = dims.start;
 	for (int i = 0; i < dims.n_pes; i++) {

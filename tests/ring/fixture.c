@@ -60,18 +60,23 @@ static size_t queues_nbytes(void)
 	return (plan.has_paths ? plan.n_queues : 1) * rig_queue_nbytes();
 }
 
-/* At least nbytes, all zero. */
-static int grow(char **p, size_t *have, size_t nbytes)
+/* At least nbytes, all zero. align: a multiple of PAGE. */
+static int grow_aligned(char **p, size_t *have, size_t nbytes, size_t align)
 {
 	if (*have < nbytes) {
 		free(*p);
 		*have = (nbytes + PAGE - 1) / PAGE * PAGE;
-		*p = aligned_alloc(PAGE, *have);
+		*p = aligned_alloc(align, *have);
 	}
 	if (!*p)
 		return 1;
 	memset(*p, 0, nbytes);
 	return 0;
+}
+
+static int grow(char **p, size_t *have, size_t nbytes)
+{
+	return grow_aligned(p, have, nbytes, PAGE);
 }
 
 static uint32_t n_ends(void)
@@ -364,6 +369,10 @@ static void fill_mapped(shmemd_ctx_t *c)
 
 	c->first_mapped = __builtin_ctz(mapped);
 	c->mapped_span = (uint32_t)(32 - __builtin_clz(mapped) - c->first_mapped);
+	if (!plan.is_strided)
+		return;
+	c->n_strided = c->mapped_span;
+	c->mapped_stride = rig_pes[1].heap - rig_pes[0].heap;
 }
 
 static void fill_context(rig_pe_t *p, int pe)
@@ -481,7 +490,8 @@ static int make_all(void)
 	for (int pe = 0; pe < plan.n_pes; pe++) {
 		rig_pe_t *p = &rig_pes[pe];
 
-		if (grow(&p->heap, &p->heap_nbytes, (size_t)plan.n_granules * RIG_GRANULE) ||
+		if (grow_aligned(&p->heap, &p->heap_nbytes, (size_t)plan.n_granules * RIG_GRANULE,
+				 (size_t)1 << SHMEMD_STRIDE_LOG_UNIT) ||
 		    grow(&p->queues, &p->queues_nbytes, n_ends() * queues_nbytes()) ||
 		    grow(&p->channels, &p->channels_nbytes, n_ends() * channel_nbytes()) ||
 		    grow(&p->bounces, &p->bounces_nbytes, n_ends() * SHMEMD_BOUNCES_NBYTES) ||

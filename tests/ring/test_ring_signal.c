@@ -21,6 +21,12 @@ static uint64_t value_of(int pe, uint64_t round, uint32_t i)
 	return (uint64_t)(pe + 1) * 1000000 + round * 1000 + i;
 }
 
+/* Whole units of 16 bytes, or 8 bytes less. */
+static uint32_t n_words(const rig_params_t *p, uint64_t round)
+{
+	return p->arg & 4 ? 2 : WORDS - round % 2;
+}
+
 /* arg: bit 0: ADD, not SET; bit 1: signal_op after a put; bit 2: a few words only, inline; bit 3:
  * from memory that is not registered. */
 static void send(const rig_params_t *p, shmemd_group_t g, uint64_t round)
@@ -28,7 +34,7 @@ static void send(const rig_params_t *p, shmemd_group_t g, uint64_t round)
 	uint64_t *dst = word_of(&p->ctx, 0), *sig = word_of(&p->ctx, 4);
 	uint64_t *src = p->arg & 8 ? outside[p->pe] : word_of(&p->ctx, 2);
 	const uint64_t value = p->arg & 1 ? 1 : round;
-	const uint32_t n = p->arg & 4 ? 2 : WORDS;
+	const uint32_t n = n_words(p, round);
 	const int op = p->arg & 1 ? SHMEMD_SIGNAL_ADD : SHMEMD_SIGNAL_SET;
 
 	for (uint32_t i = g.rank; i < n; i += g.size)
@@ -51,7 +57,7 @@ static void receive(const rig_params_t *p, shmemd_group_t g, uint64_t round)
 {
 	const int from = (p->pe + p->ctx.n_pes - 1) % p->ctx.n_pes;
 	const uint64_t *dst = word_of(&p->ctx, 0);
-	const uint32_t n = p->arg & 4 ? 2 : WORDS;
+	const uint32_t n = n_words(p, round);
 
 	CHECK_IS(shmemd_signal_wait_until_group(&p->ctx, g, word_of(&p->ctx, 4), SHMEMD_CMP_GE,
 						round),
@@ -71,7 +77,7 @@ static void rounds(const void *params)
 	}
 }
 
-static void signals(uint32_t n_threads, uint32_t mapped, int n_pes)
+static void signals_at(uint32_t n_threads, uint32_t mapped, int n_pes, uint32_t is_strided)
 {
 	for (uint64_t arg = 0; arg < 16; arg++) {
 		rig_test_t t = {.plan = rig_plan(),
@@ -81,6 +87,7 @@ static void signals(uint32_t n_threads, uint32_t mapped, int n_pes)
 				.arg = arg};
 
 		t.plan.mapped = mapped;
+		t.plan.is_strided = is_strided;
 		t.plan.n_pes = n_pes;
 		if ((arg & 6) == 4) /* data and signal in one reservation */
 			t.plan.inline_nbytes = 0;
@@ -90,6 +97,11 @@ static void signals(uint32_t n_threads, uint32_t mapped, int n_pes)
 		if (arg == 1 || arg == 6)
 			run_all_ways(&t);
 	}
+}
+
+static void signals(uint32_t n_threads, uint32_t mapped, int n_pes)
+{
+	signals_at(n_threads, mapped, n_pes, 0);
 }
 
 static void by_a_thread(void **state)
@@ -116,6 +128,7 @@ static void both_transports(void **state)
 	(void)state;
 	signals(1, 3, 2);
 	signals(32, 5, 3);
+	signals_at(64, 3, 2, 1);
 }
 
 /* Stores that the flush before them keeps away: the channel has failed. Each lane finds the status
@@ -144,8 +157,10 @@ static void failed_flush(void **state)
 
 	(void)state;
 	t.plan.mapped = 3;
-	run_once(&t);
-	run_schedules(&t, 4);
+	for (t.plan.is_strided = 0; t.plan.is_strided < 2; t.plan.is_strided++) {
+		run_once(&t);
+		run_schedules(&t, 4);
+	}
 }
 
 int main(void)

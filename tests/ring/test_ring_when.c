@@ -302,6 +302,39 @@ static void lanes_return_together(void **state)
 	}
 }
 
+/* Coalesced lanes that put and wait: each may change its source as soon as it returns. */
+static void each_lane_waits(const void *params)
+{
+	const rig_params_t *p = params;
+	uint32_t lane = shmemd_arch_lane();
+	uint64_t *src = word_of(&p->ctx, 8) + 8 * lane, *dst = word_of(&p->ctx, 24) + 8 * lane;
+
+	if (p->pe != 0)
+		return;
+	for (uint32_t i = 0; i < 8; i++)
+		shmemd_arch_st_data_u64(&src[i], 100 + lane);
+	shmemd_arch_syncwarp();
+	shmemd_putmem(&p->ctx, dst, src, 64, 1);
+	for (uint32_t i = 0; i < 8; i++)
+		shmemd_arch_st_data_u64(&src[i], 0xbad);
+	shmemd_arch_syncwarp();
+	CHECK_IS(shmemd_quiet_warp(&p->ctx), 0);
+	dst = (uint64_t *)(void *)(rig_pes[1].heap + ((char *)dst - p->ctx.heap));
+	for (uint32_t i = 0; i < 8; i++)
+		CHECK_IS(shmemd_arch_ld_data_u64(&dst[i]), 100 + lane);
+}
+
+static void lanes_wait_together(void **state)
+{
+	rig_test_t t = {
+		.plan = rig_plan(), .kernel = each_lane_waits, .n_blocks = 1, .n_threads = 32};
+
+	(void)state;
+	t.plan.n_granules = 40;
+	run_once(&t);
+	run_schedules(&t, 10);
+}
+
 /* Converged lanes with different `when`: the doorbell of a lane with NOW is rung, whatever the
  * other lanes use, and no thread waits for a completion. */
 static void lanes_differ(const void *params)
@@ -338,6 +371,7 @@ int main(void)
 		cmocka_unit_test(one_lane_rings_now),
 		cmocka_unit_test(when_doorbells_are_rung),
 		cmocka_unit_test(lanes_return_together),
+		cmocka_unit_test(lanes_wait_together),
 		cmocka_unit_test(now_rings_although_others_follow),
 		cmocka_unit_test(calls_without_nic),
 	};

@@ -30,7 +30,7 @@ MISTAKES = [
      "impl/select.h", "*base = shmemdi_p2p_base_in_range(ctx, {{pe|(pe + 1) % ctx->n_pes}})",
      "rma", "put"),
     ("STRIDE_OWN", "mapped address by the stride: counted from PE 0, not from the own PE",
-     "impl/p2p.h", "(pe - {{ctx->my_pe|0}}) * ctx->mapped_stride",
+     "impl/p2p.h", "(pe - {{ctx->my_pe|0}}) * units",
      "reach", "strided_addresses"),
     ("P_WIDTH", "p: 16-bit values cut to 8",
      "impl/p2p.h", "else if (width == {{2|0}}) shmemd_arch_st_relaxed_u16",
@@ -261,6 +261,19 @@ MISTAKES = [
      "impl/post.h", "{{shmemdi_lanes_sync(lanes)|(void)0}}; if (lanes.is_leader "
      "&& is_inline)",
      "ring_cost", "costs"),
+    ("LANES_TICKET", "publish: lanes that wait do not wait for their CQE",
+     "impl/post.h", "{{ticket = shmemdi_sq_submit(c, post, how)|"
+     "shmemdi_sq_submit(c, post, how)}};",
+     "ring_when", "lanes_wait_together"),
+    ("STRIDE_FLUSH", "put with signal at the stride: stores do not wait for RDMA before them",
+     "impl/xport.h", "{{!(flags & SHMEMD_CTX_MIXED_TRANSPORT)|1}});",
+     "ring_signal", "failed_flush"),
+    ("IDLE_HALF", "put with signal: threads that have a unit to copy are taken for idle",
+     "impl/op.h", "op.g.rank >= (uint32_t)op.nbytes / {{16|32}};",
+     "ring_signal", "both_transports"),
+    ("IDLE_WORDS", "put with signal: threads are idle although units are not whole",
+     "impl/op.h", "{{shmemdi_op_is_units(op)|1}} && op.g.rank",
+     "ring_signal", "both_transports"),
     ("LANES_LEAVE", "publish: other lanes return before it",
      "impl/post.h", "} {{shmemdi_lanes_sync(lanes)|(void)0}}; if (how.will_wait) ticket",
      "ring_when", "lanes_return_together"),
@@ -319,11 +332,11 @@ MISTAKES = [
      "impl/cq.h", "c->pe, 0, {{SHMEMD_DONE_INDEX(shmemdi_done(c))|shmemdi_done(c) >> 1}}, end)",
      "ring_quiet", "record_of_a_timeout"),
     ("QUIET_READ", "quiet: no READ after WRITEs",
-     "impl/quiet.h", "else if ({{!shmemdi_flush_covers(ep, flush, ready)|0}})",
+     "impl/quiet.h", "else if ({{!shmemdi_flush_covers(flush, ready)|0}})",
      "ring_cost", "costs"),
     ("QUIET_OLD", "quiet: a flush that is 2^31 WQEBBs old counts as new",
      "impl/quiet.h", "return {{SHMEMD_READY_INDEX(flush) - SHMEMD_READY_INDEX(ready) <= "
-     "1 + shmemdi_dumps(ep)|"
+     "1|"
      "shmemdi_reached(SHMEMD_READY_INDEX(flush), SHMEMD_READY_INDEX(ready))}}",
      "ring_quiet", "old_flush_covers_nothing"),
     ("QUIET_RECORD", "quiet: a failed channel is not recorded",

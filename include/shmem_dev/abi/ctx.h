@@ -65,6 +65,8 @@ typedef struct shmemd_latch {
 
 #define SHMEMD_SITE_NBYTES 48 /* of shmemd_error_t.site */
 
+#define SHMEMD_STRIDE_LOG_UNIT 21 /* of shmemd_ctx_t.mapped_stride */
+
 #define SHMEMD_WANTED_CQE (~(uint64_t)0) /* shmemd_error_t.wanted of an error CQE */
 
 /* First error in full, in host-pinned memory: the host reads it while kernels run. The thread
@@ -133,7 +135,9 @@ typedef struct shmemd_ctx {
 	shmemd_latch_t *latch;
 	shmemd_error_t *error;
 	uint64_t timeout_ns; /* limit of waits whose call gives none; 0: no limit */
-	const struct shmemd_ctx *device_copy; /* of this context, in device memory; on channel 0 */
+	/* Of this context, in device memory, with channel 0: a kernel may have set another channel
+	 * in its own copy. */
+	const struct shmemd_ctx *device_copy;
 	/* Bytes of the heap that have memory; pinned host memory. With SHMEMD_CTX_CHECKABLE it is
 	 * the first field of a shmemd_allocs_t, and check builds read the others through it. */
 	const uint64_t *heap_committed;
@@ -143,15 +147,15 @@ typedef struct shmemd_ctx {
 	char *bounces;            /* [n_channels][n_world]; SHMEMD_BOUNCES_NBYTES each */
 	uint64_t *used; /* [n_channels][SHMEMD_USED_WORDS(n_world)]: bit per world PE: something was
 			   posted on that channel */
-	uint32_t n_channels;
-	uint32_t n_world; /* PEs in the world team */
+	uint32_t n_channels; /* to each PE: values of k */
+	uint32_t n_world;    /* PEs in the world team */
 	uint32_t channel_nbytes;
 	uint32_t n_granules; /* registration granules of a heap */
 	uint32_t geometry;   /* SHMEMD_GEOMETRY */
 	/* [first_mapped, first_mapped + mapped_span) is the shortest range of members that includes
-	 * every mapped one. A member in it may be unmapped: its `base` in `peers` is then NULL. A
-	 * NIC reaches every member outside of it. If this PE reaches no member by NIC, the range
-	 * has all members. */
+	 * every mapped one, this PE among them. A member in it may be unmapped: its `base` in
+	 * `peers` is then NULL. A NIC reaches every member outside of it. With SHMEMH_DISABLE_P2P
+	 * it is empty. If this PE reaches no member by NIC, the range has all members. */
 	int32_t first_mapped;
 	uint32_t mapped_span;
 	/* mapped_span if this PE sees the heap of each member pe of that range at
@@ -159,14 +163,17 @@ typedef struct shmemd_ctx {
 	uint32_t n_strided;
 	/* To switch a channel (abi/replay.h), pinned host memory; NULL without SHMEMD_CTX_FT. */
 	struct shmemd_switch_order *switch_order;
-	int64_t mapped_stride; /* bytes; may be negative */
+	/* Bytes, a multiple of 2^SHMEMD_STRIDE_LOG_UNIT; may be negative. From this PE's heap to
+	 * that of each member of the range it is at most 2^31 such units, 2^52 bytes: no address
+	 * space of a process is larger. */
+	int64_t mapped_stride;
 	/* Since 1.2. */
 	shmemd_faults_t *faults; /* count of reports to the host, followed by a report for each
 				    channel, pinned host memory; NULL without SHMEMD_CTX_FT */
 } shmemd_ctx_t;
 
 SHMEMD_STATIC_ASSERT(sizeof(shmemd_ctx_t) == 200, "ABI: shmemd_ctx_t");
-/* Words of `used` for one channel. */
+/* Words of `used` for one channel number k. */
 #define SHMEMD_USED_WORDS(n_world) (((n_world) + 63) / 64)
 SHMEMD_ASSERT_AT(shmemd_ctx_t, peers, 40);
 SHMEMD_ASSERT_AT(shmemd_ctx_t, channels, 112);

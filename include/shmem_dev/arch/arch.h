@@ -15,7 +15,8 @@
  *                   covered.
  *   release         earlier accesses of this thread, and those that happened before them (through
  *                   a group sync or an acquire), are visible to whoever acquires the word.
- *   mapped memory   own heap, peer heap over NVLink, PCIe or shared memory, pinned host memory.
+ *   mapped memory   memory of this GPU (own heap, words of channels), peer heap over NVLink, PCIe
+ *                   or shared memory, pinned host memory.
  *
  * 1. Identity of the calling thread (linear, x fastest)
  *   uint32_t shmemd_arch_tid(void)       index in its block
@@ -57,12 +58,17 @@
  *   For the queues of a NIC, whose memory is pinned host or device memory:
  *   shmemd_arch_fence_before_publish()   Release alone, GPU scope: earlier WQEs, payload and
  *                                      doorbells are visible to a thread of this GPU that acquires
- *                                      the mark or `ready` stored afterwards, before that thread
- *                                      rings. Prevents: the NIC executes WQEBBs of the lap before;
- *                                      a doorbell with a smaller index after a larger one.
+ *                                      the word of the channel stored afterwards (a mark, `ready`,
+ *                                      the status in `path`), before that thread rings. After a
+ *                                      doorbell without a record, and after the producer word, it
+ *                                      stands there for the publication that follows. Prevents:
+ *                                      the NIC executes WQEBBs of the lap before; a doorbell with a
+ *                                      smaller index after a larger one.
  *   shmemd_arch_fence_before_record()     Release alone: WQEs of this thread, and those that it has
  *                                      acquired, are visible before the doorbell record that covers
- *                                      them. Prevents: the NIC executes WQEBBs of the lap before.
+ *                                      them; without a record before the doorbell, with the CPU
+ *                                      proxy before the producer word. Prevents: the NIC executes
+ *                                      WQEBBs of the lap before.
  *   shmemd_arch_fence_before_doorbell() Release alone: the record is visible before the doorbell.
  *                                      Prevents: the NIC reads an old record and goes idle.
  *   shmemd_arch_fence_before_record_gpu(), shmemd_arch_fence_before_doorbell_gpu()
@@ -142,11 +148,14 @@
  *   SHMEMD_ARCH_NO_UNROLL                before a loop: keep it a loop
  *   SHMEMD_ARCH_UNLIKELY(condition)      the condition, which is seldom true: what depends on it
  *                                        is laid out where it is not in the way
+ *   SHMEMD_ARCH_LIKELY(condition)        the condition, which is usually true: what depends on it
+ *                                        is reached without a jump. Not for conditions that may be
+ *                                        constants: it hides them from the compiler
  *   SHMEMD_FN                            stands before a function: static, and inline where the
  *                                        compiler can
- *   SHMEMD_FN_ANY_PEER                   stands before an operation on PEs whose heap does not lie
- *                                        at the constant stride (impl/any_peer.h), be they mapped
- *                                        elsewhere or not mapped. A port may keep it out of line,
+ *   SHMEMD_FN_ANY_PEER                   stands before the general form of an operation
+ *                                        (impl/any_peer.h), for what a few loads and stores at the
+ *                                        constant stride cannot do. A port may keep it out of line,
  *                                        with one copy for a unit
  *   SHMEMD_FN_ANY_PEER_WAIT              the same for such an operation that waits for an answer
  *                                        (get, fetch, flush)

@@ -31,6 +31,7 @@
 #define SHMEMD_ARCH_POLLS_PER_HOST_LOOK 64u
 #define SHMEMD_ARCH_NO_UNROLL
 #define SHMEMD_ARCH_UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
+#define SHMEMD_ARCH_LIKELY(condition) __builtin_expect((condition) != 0, 1)
 
 #if defined(__SANITIZE_THREAD__)
 #define SHMEMDI_CPU_TSAN 1

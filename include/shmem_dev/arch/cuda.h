@@ -20,10 +20,10 @@
 #define SHMEMD_FN static __device__ __forceinline__
 #endif
 
-/* SHMEMD_FN_ANY_PEER: puts and updates of words, for all PEs but those whose heap lies at the
- * constant stride (impl/any_peer.h): PEs mapped elsewhere, and PEs that are not mapped, for which
- * they post by NIC (a blocking put then waits, too). SHMEMD_FN_ANY_PEER_WAIT: operations on such
- * PEs that need an answer: gets, fetches, flushes. Each is some hundred instructions, so by default
+/* SHMEMD_FN_ANY_PEER: puts and updates of words in their general form (impl/any_peer.h): for PEs
+ * mapped elsewhere than at the constant stride, and by NIC, where they post (a blocking put then
+ * waits, too). SHMEMD_FN_ANY_PEER_WAIT: operations of that form that need an answer: gets, fetches,
+ * flushes. Each is some hundred instructions, so by default
  * a unit has one copy of each, which takes its operands by value. A unit that defines
  * SHMEMD_NIC_INLINE before it includes anything has the first kind inline at each call: fewer
  * cycles by NIC, larger kernels. With SHMEMD_NO_NIC there is no NIC path in them, and all are
@@ -61,6 +61,18 @@ static __device__ __forceinline__ function_t *shmemdi_arch_indirect(function_t *
 #define SHMEMD_ARCH_POLLS_PER_HOST_LOOK 2048u
 #define SHMEMD_ARCH_NO_UNROLL _Pragma("unroll 1")
 #define SHMEMD_ARCH_UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
+
+/* SHMEMD_ARCH_LIKELY: the compiler for the device cannot invert the condition of a branch when it
+ * lays out blocks. For `if (a < b)` it emits a branch to the likely block and another around it,
+ * and ptxas then moves that block behind all code of the unlikely one. Here the flag that is
+ * compared with zero passes through a double, which the compiler does not see through: so the
+ * comparison stays, the branch goes to the unlikely block, and ptxas, for which the double is a
+ * pair of registers and no instruction, can predicate a short likely one. */
+SHMEMD_FN int shmemdi_arch_flag(int condition)
+{
+	return __double2loint(__hiloint2double(0, condition));
+}
+#define SHMEMD_ARCH_LIKELY(condition) __builtin_expect(shmemdi_arch_flag((condition) != 0) != 0, 1)
 
 /* The unit of bulk copies: one 128-bit access. */
 typedef uint4 shmemd_v16_t;

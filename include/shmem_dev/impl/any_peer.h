@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What operations call if the PE's heap is not mapped at the constant stride: checks of the
- * arguments, the choice of the transport, the NIC path.
+/* What operations call if they are more than accesses to a heap that is mapped at the constant
+ * stride: checks of the arguments, the choice of the transport, the NIC path. They do for PEs that
+ * are mapped elsewhere or not at all; for atomics in a team without SHMEMD_CTX_SM_ATOMICS; for puts
+ * with a signal in a team of mixed transport; and always in check builds.
  *
  * By default functions of the unit, out of line, do that, except that a thread that posts for
- * itself reserves inline (shmemdi_put_of_thread). Calls that return nothing (put, word) have no
- * status to test after the function returns, because it latches the status: the path to a mapped PE
- * (impl/xport.h) is a comparison and the access, and a loop keeps what it needs for them in
- * registers. With the choice of the transport and the test of a status at each call, on an H100 a
- * loop of p to a mapped PE took twice as long, one of fetching atomics 1.3 times.
+ * itself reserves inline (shmemdi_put_of_thread; not for a p). Calls that return nothing (put,
+ * word) have no status to test after the function returns, because it latches the status: the path
+ * to a mapped PE (impl/xport.h) is a comparison and the access, and a loop keeps what it needs for
+ * them in registers. With the choice of the transport and the test of a status at each call, on an
+ * H100 a loop of p to a mapped PE took twice as long, one of fetching atomics 1.3 times.
  *
  * Functions that post take from the caller all that they need of the context (shmemdi_target_t),
  * which the caller has in registers or in the constant bank. For a simple operation
@@ -18,10 +20,11 @@
  * team than the world (no SHMEMD_CTX_WORLD) the caller first loads the world number of the PE from
  * `peers`. These functions are called directly: ptxas then passes their operands in registers, and
  * they save none. A call through a pointer follows the calling convention of CUDA, and saves some
- * 50 registers in local memory, so that a post took 1.4 times as long (H100). What is called so
- * nevertheless (SHMEMD_ARCH_INDIRECT), so that its registers do not count in the callers' loops,
- * loads the context's copy: gets, fetches, flushes, quiets, and posts for coalesced lanes or in
- * several segments.
+ * 50 registers in local memory, so that a post took 1.4 times as long (H100). What is seldom called
+ * or waits for a trip over the network is called through a pointer nevertheless
+ * (SHMEMD_ARCH_INDIRECT), so that its registers do not count in the callers' loops: gets, fetches,
+ * flushes, quiets, waits for a CQE, posts for coalesced lanes or on the slow path. Most of these
+ * load the context's copy.
  *
  * SHMEMD_NIC_INLINE has the functions that post inline, with the caller's context. SHMEMD_NO_NIC
  * has all of them inline, and no NIC path in them. */
@@ -120,8 +123,8 @@ SHMEMD_FN int shmemdi_flush_before_store(const shmemd_ctx_t *ctx, shmemdi_call_t
 /* What has become of a put or get. */
 enum shmemdi_outcome {
 	SHMEMDI_NOT_STARTED, /* a check failed, or there is no transport */
-	/* From shmemdi_put_select: the caller must post. From others: they have posted, or the post
-	 * has failed. */
+	/* From shmemdi_put_select: the caller must post. From shmemdi_put_of_group, _put_by and
+	 * _get_any: they have posted, or the post has failed. */
 	SHMEMDI_BY_NIC,
 	SHMEMDI_MAPPED /* the group copies */
 };
@@ -205,10 +208,10 @@ SHMEMD_FN_ANY_PEER int shmemdi_put_post(shmemdi_ep_t ep, shmemdi_call_t call, sh
  *
  * The reservation and the strong loads are made here, and a function without them does the rest; if
  * the put blocks, that function makes a weak load, of the time limit. ptxas puts a YIELD at the
- * entry of a function that has strong loads, or atomics that return a value, and is called by some
- * lanes of a warp, as in `if (lane == 0) shmemd_putmem_nbi(...)`. It releases the lanes that wait
- * for this one to return, and the next __syncwarp has to collect them: 400 of the 2400 cycles of a
- * p (H200, nvcc 13.0). */
+ * entry of a function that has strong loads, or atomics that return a value. If some lanes of a
+ * warp call it, as in `if (lane == 0) shmemd_putmem_nbi(...)`, the YIELD releases the lanes that
+ * wait for this one to return, and the next __syncwarp has to collect them. (A p has it: it takes
+ * some 2350 cycles, and took 2100 without. H200, nvcc 13.0.) */
 SHMEMD_FN int shmemdi_put_of_thread(shmemdi_target_t target, shmemdi_op_t op, shmemdi_signal_t sig)
 {
 	shmemdi_put_t put = {op.sym, op.local, op.nbytes, sig,
@@ -318,7 +321,7 @@ SHMEMD_FN void shmemdi_word_at(char *to, shmemdi_op_t op, int kind, uint64_t val
 }
 
 /* By NIC, by a thread that has reserved for the word and loaded its keys. Each latches what it
- * returns. Three functions: with kind and width as constants the WQE of a store or of an addition
+ * returns. Three functions: with the kind, and that of an addition the width, as constants a WQE
  * takes less than half the instructions. */
 SHMEMD_FN_ANY_PEER int shmemdi_store_post(shmemdi_ep_t ep, shmemdi_call_t call, shmemdi_word_t word,
 					  shmemdi_how_t how, shmemdi_reservation_t post,
@@ -349,25 +352,37 @@ SHMEMD_FN_ANY_PEER int shmemdi_update_post(shmemdi_ep_t ep, shmemdi_call_t call,
 }
 
 /* By NIC. The loads of a thread alone are inline, as those of shmemdi_put_of_thread. */
-SHMEMD_FN int shmemdi_word_by_nic(shmemdi_target_t target, shmemdi_op_t op, int kind,
-				  uint64_t value)
+SHMEMD_FN int shmemdi_word_by_nic(const shmemdi_ep_t *ep, shmemdi_call_t call, shmemdi_word_t word,
+				  int when)
 {
-	shmemdi_word_t word = {op.sym, value, (uint32_t)op.nbytes, kind};
-	shmemdi_how_t how = shmemdi_op_how(&op, shmemd_arch_is_alone());
+	shmemdi_how_t how = {(uint8_t)when, 0, 0, (uint8_t)shmemd_arch_is_alone()};
 	shmemdi_reservation_t post;
 	shmemdi_put_keys_t keys;
 
 	if (!how.is_alone)
-		return shmemdi_latched(target.ep.c.ctx,
-				       SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_lanes)(
-					       shmemdi_ref(&target.ep.c), op.call, word, how));
-	shmemdi_sq_reserve(&target.ep.c, &post, shmemdi_word_wqebbs(word), 1);
-	keys = shmemdi_word_keys(&target.ep, word);
-	if (kind == SHMEMDI_WORD_STORE)
-		return shmemdi_store_post(target.ep, op.call, word, how, post, keys);
-	if (kind == SHMEMDI_AMO_ADD && op.nbytes == 8)
-		return shmemdi_add8_post(target.ep, op.call, word, how, post, keys);
-	return shmemdi_update_post(target.ep, op.call, word, how, post, keys);
+		return shmemdi_latched(ep->c.ctx, SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_lanes)(
+							  shmemdi_ref(&ep->c), call, word, how));
+	shmemdi_sq_reserve(&ep->c, &post, shmemdi_word_wqebbs(word), 1);
+	keys = shmemdi_word_keys(ep, word);
+	if (word.kind == SHMEMDI_WORD_STORE)
+		return shmemdi_store_post(*ep, call, word, how, post, keys);
+	if (word.kind == SHMEMDI_AMO_ADD && word.width == 8)
+		return shmemdi_add8_post(*ep, call, word, how, post, keys);
+	return shmemdi_update_post(*ep, call, word, how, post, keys);
+}
+
+/* A p by NIC, as a function, which has the YIELD (shmemdi_put_of_thread): 250 of some 2350 cycles.
+ * At the call the strong loads would put a YIELD into each loop around it, and the operands of the
+ * rest would take registers from the loop: one thread made 14.9 million p a second to a mapped PE,
+ * not 17.9, and 1024 threads 5.1 thousand million, not 7.8 (H200, nvcc 13.0). With
+ * SHMEMD_NIC_INLINE it is at the call. So are always signals and atomics: as functions they would
+ * take 300 to 400 cycles more by NIC. A loop of additions would gain as p did (20.5 million a
+ * second, not 11.8), but is faster than NVSHMEM's (7.2) as it is. */
+SHMEMD_FN_ANY_PEER int shmemdi_p_by_nic(shmemdi_ep_t ep, shmemdi_call_t call, shmemdi_word_t word,
+					int when)
+{
+	word.kind = SHMEMDI_WORD_STORE;
+	return shmemdi_word_by_nic(&ep, call, word, when);
 }
 
 #define SHMEMDI_USE_NIC (-1) /* beside enum shmemd_status */
@@ -394,10 +409,11 @@ SHMEMD_FN_ANY_PEER int shmemdi_word_mapped(const shmemd_ctx_t *ctx, uint32_t fla
 
 /* A word of op.nbytes bytes at any PE: stored or updated, as kind (shmemdi_word_op) says, except
  * ADDF. Latches what it returns: if the caller did so, the path to a mapped PE would test the
- * status, too. */
+ * status, too. is_p, a constant at each call: by NIC through shmemdi_p_by_nic. */
 SHMEMD_FN int shmemdi_word_any(const shmemd_ctx_t *ctx, shmemdi_target_t target, shmemdi_op_t op,
-			       int kind, uint64_t value)
+			       int kind, uint64_t value, int is_p)
 {
+	shmemdi_word_t word = {op.sym, value, (uint32_t)op.nbytes, kind};
 	int status = SHMEMDI_USE_NIC;
 
 	if (SHMEMDI_CHECKING || !SHMEMDI_WITH_NIC || target.may_be_mapped)
@@ -405,7 +421,9 @@ SHMEMD_FN int shmemdi_word_any(const shmemd_ctx_t *ctx, shmemdi_target_t target,
 					     target.may_be_mapped, op, kind, value);
 	if (!SHMEMDI_WITH_NIC || status != SHMEMDI_USE_NIC)
 		return status;
-	return shmemdi_word_by_nic(target, op, kind, value);
+	if (is_p)
+		return shmemdi_p_by_nic(target.ep, op.call, word, op.when);
+	return shmemdi_word_by_nic(&target.ep, op.call, word, op.when);
 }
 
 /* The old value of a mapped word, which kind (shmemdi_word_op) updates; FETCH and LOAD only read

@@ -278,8 +278,8 @@ SHMEMD_FN int shmemdi_words_send(const shmemdi_words_t *w, size_t at, uint32_t w
 			.status;
 	return shmemdi_word_any(
 		w->ref.ctx, shmemdi_target_nic(w->ref.ctx, w->ref.pe, w->ref.k),
-		shmemdi_op(w->call, shmemd_thread(), w->sym + at, 0, width, w->ref.pe), kind,
-		value);
+		shmemdi_op(w->call, shmemd_thread(), w->sym + at, 0, width, w->ref.pe), kind, value,
+		0);
 }
 
 SHMEMD_FN int shmemdi_words_add(const shmemdi_words_t *w, size_t at, uint32_t width)

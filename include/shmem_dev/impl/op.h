@@ -45,17 +45,44 @@ SHMEMD_FN shmemdi_op_t shmemdi_op_when(shmemdi_op_t op, int when)
 }
 
 /* Is the heap of op.pe mapped at the constant stride, so that its address is computed without a
- * load of `peers`? Operations test this first: a p by one thread took 136 ns with this case among
- * the others, and takes 108 ns apart from them (H200). Always 0 in check builds, which check first.
- */
+ * load of `peers`, and does `also` hold, too? Operations test this first, in one comparison: a p by
+ * one thread took 136 ns with this case among the others, and 108 ns apart from them (H200). Always
+ * 0 in check builds, which check first. */
+SHMEMD_FN int shmemdi_uses_stride_if(const shmemd_ctx_t *ctx, shmemdi_op_t op, int also)
+{
+	return !SHMEMDI_CHECKING && SHMEMD_ARCH_LIKELY(shmemdi_is_strided(ctx, op.pe) & also);
+}
+
 SHMEMD_FN int shmemdi_uses_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
-	return !SHMEMDI_CHECKING && !SHMEMD_ARCH_UNLIKELY(!shmemdi_is_strided(ctx, op.pe));
+	return shmemdi_uses_stride_if(ctx, op, 1);
+}
+
+/* The same for a word; atomics, fetches included, must be those of the SMs in the whole team. kind:
+ * shmemdi_word_op. */
+SHMEMD_FN int shmemdi_word_uses_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind)
+{
+	int is_amo = kind != SHMEMDI_WORD_STORE && kind != SHMEMDI_WORD_LOAD;
+
+	return shmemdi_uses_stride_if(ctx, op,
+				      !is_amo || (ctx->flags & SHMEMD_CTX_SM_ATOMICS) != 0);
 }
 
 SHMEMD_FN int shmemdi_op_is_units(shmemdi_op_t op)
 {
 	return shmemdi_copy_is_units(op.sym, op.local, op.nbytes);
+}
+
+/* Does this thread of a block have nothing to copy? If the operation is small, most warps have not,
+ * and all that they execute before the next barrier delays the block: an instruction of 32 warps
+ * takes 8 cycles. A put with signal tests this before the addresses are computed: 16 bytes by a
+ * block took 3.1 us a round trip, not 3.2 (two PEs on an H200). A put and a quiet became slower by
+ * it, 1.70 us, not 1.64: the test delays the warp that copies, too, and the fences of the idle
+ * warps are then before its own. */
+SHMEMD_FN int shmemdi_op_is_idle(shmemdi_op_t op)
+{
+	return op.g.bar != SHMEMDI_BAR_NONE && op.g.bar != SHMEMDI_BAR_WARP &&
+	       shmemdi_op_is_units(op) && op.g.rank >= (uint32_t)op.nbytes / 16;
 }
 
 /* This thread's part of a put to mapped memory at this distance. */

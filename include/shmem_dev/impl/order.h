@@ -28,8 +28,8 @@ SHMEMD_FN int shmemdi_may_signal(shmemd_group_t g, int signallers)
 SHMEMD_FN void shmemdi_fence(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 			     int signallers)
 {
-	shmemdi_quiet_t mapped = {call, g, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE), ctx->channel,
-				  1};
+	shmemdi_quiet_t of_mapped = {call, g, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE),
+				     ctx->channel, 1};
 	int status = shmemdi_check_group(ctx, call, g);
 
 	if (SHMEMDI_CHECKING && status != SHMEMD_OK) {
@@ -41,7 +41,7 @@ SHMEMD_FN void shmemdi_fence(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmem
 		shmemd_arch_fence_order();
 	if (!(ctx->flags & SHMEMD_CTX_MIXED_TRANSPORT))
 		return;
-	status = shmemdi_by_nic_quiet(ctx, mapped);
+	status = shmemdi_by_nic_quiet(ctx, of_mapped);
 	shmemdi_latch(ctx, status);
 	shmemd_group_sync(g);
 	shmemd_arch_fence_order();
@@ -90,8 +90,8 @@ SHMEMD_FN int shmemdi_quiet(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd
 	if (SHMEMDI_CHECKING && status != SHMEMD_OK)
 		return status;
 	shmemdi_check_sources(ctx, call);
-	/* After the group sync the errors of all threads have happened before. By the last thread:
-	 * the leader of a block, which is in another warp, does not wait for the load. */
+	/* After the group sync the errors of all threads have happened before. The last thread
+	 * looks at the latch: the leader of a block, in another warp, does not wait for it. */
 	shmemd_group_sync(g);
 	if (g.rank == g.size - 1)
 		peeked = shmemdi_latch_peek(ctx);

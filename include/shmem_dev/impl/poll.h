@@ -79,6 +79,13 @@ SHMEMD_FN int shmemdi_holds(shmemdi_cond_t c, uint64_t *seen)
 	return shmemdi_compare(*seen ^ flip, c.cmp, c.value ^ flip);
 }
 
+/* After a comparison that succeeded: the acquire of shmemdi_poll. */
+SHMEMD_FN void shmemdi_held(void)
+{
+	shmemdi_sources_drop();
+	shmemd_arch_fence_acquire();
+}
+
 /* Test once, also in a poll loop. *seen gets the word. Relaxed, and a fence only after success:
  * each acquire load invalidates the L1 of its SM. Measured on an H200, one warp polling beside
  * warps that sum an array in the L1: those run 4 times slower with acquire polls, unchanged with
@@ -92,8 +99,7 @@ SHMEMD_FN int shmemdi_poll(shmemdi_cond_t c, uint64_t *seen)
 {
 	if (!shmemdi_holds(c, seen))
 		return 0;
-	shmemdi_sources_drop();
-	shmemd_arch_fence_acquire();
+	shmemdi_held();
 	return 1;
 }
 
@@ -125,19 +131,25 @@ SHMEMD_FN int shmemdi_wait_loop(const shmemd_ctx_t *ctx, shmemdi_call_t call, sh
 }
 
 /* The first polls, which are enough for most waits, have a loop of their own without the checks:
- * then little code lies between the poll that succeeds and the caller's next instruction. The
- * checks begin with the next poll. */
+ * then little code lies between the poll that succeeds and the caller's next instruction. The loop
+ * has one exit: where the condition differs between lanes, each further exit costs a barrier of
+ * convergence behind the loop. The checks begin with the next poll. */
 SHMEMD_FN int shmemdi_polls(shmemdi_cond_t c, uint64_t *seen)
 {
-	uint32_t left;
+	uint32_t left = SHMEMDI_POLLS_PER_LOOK;
+	int holds;
 
 	SHMEMD_ARCH_NO_UNROLL
-	for (left = SHMEMDI_POLLS_PER_LOOK; left; left--) {
-		if (shmemdi_poll(c, seen))
-			return 1;
-		shmemd_arch_spin_hint();
-	}
-	return 0;
+	do {
+		holds = shmemdi_holds(c, seen);
+		if (!holds)
+			shmemd_arch_spin_hint();
+		left--;
+	} while (!holds & (left != 0));
+	if (!SHMEMD_ARCH_LIKELY(holds))
+		return 0;
+	shmemdi_held();
+	return 1;
 }
 
 SHMEMD_FN int shmemdi_wait_seen(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi_cond_t c,
@@ -180,6 +192,8 @@ SHMEMD_FN int shmemdi_agree(shmemd_group_t g, int status)
 	int agreed = 0;
 	int bit;
 
+	if (g.bar == SHMEMDI_BAR_NONE)
+		return status;
 	if (!shmemd_group_any(g, status != SHMEMD_OK))
 		return SHMEMD_OK;
 	SHMEMD_ARCH_NO_UNROLL

@@ -282,9 +282,9 @@ SHMEMD_FN uint32_t shmemdi_put_wqebbs(const shmemdi_put_t *put)
 }
 
 /* Fill `wrs` from the put: as many work requests as the caller has reserved WQEBBs (n_reserved), or
- * one segment if it has reserved none (0). The signal follows the last segment as soon as there is
- * room. All but the last posting of a put defer their doorbell, and do not ask for the number of
- * their CQE. */
+ * one segment, and a signal after the last one, if it has reserved none (0). Without room for the
+ * signal it is left to the next posting. All but the last posting of a put defer their doorbell,
+ * and do not ask for the number of their CQE. */
 SHMEMD_FN void shmemdi_wr_fill(const shmemdi_ep_t *ep, shmemdi_put_t *put, shmemdi_wrs_t *wrs,
 			       uint32_t n_reserved)
 {
@@ -321,6 +321,8 @@ SHMEMD_FN_COLD int shmemdi_nic_put_segments(shmemdi_ref_t ref, shmemdi_call_t ca
 		wrs.resv = resv;
 		shmemdi_wr_fill(&ep, &put, &wrs, n_reserved);
 		is_src_free &= wrs.wr[0].kind != SHMEMDI_WR_WRITE;
+		if (is_src_free) /* no CQE to wait for: others may publish this */
+			wrs.how.will_wait = 0;
 		status = post(&ep, call, &wrs, &posted);
 		n_reserved = 0;
 	}
@@ -392,8 +394,8 @@ SHMEMD_FN int shmemdi_nic_put_post(const shmemdi_ep_t *ep, shmemdi_call_t call,
 	*must_wait = 0;
 	if (SHMEMD_ARCH_UNLIKELY(shmemdi_sq_needs_slow_path(&ep->c, post)))
 		return shmemdi_nic_put_reserved(ep, call, put, post);
-	/* What the reservation took: a simple put has data. As constants they save the WQEs' code
-	 * its tests for the last WQE. */
+	/* What the reservation took: a simple put has data. With constants the compiler knows which
+	 * WQE is the last one, the one that requests the CQE (shmemdi_sq_at). */
 	post->wqebbs = post->requests = put->sig.op >= 0 ? 2 : 1;
 	(void)shmemdi_sq_begin(post);
 	shmemdi_nic_write_data(ep, post, 0, put, keys);
@@ -404,7 +406,7 @@ SHMEMD_FN int shmemdi_nic_put_post(const shmemdi_ep_t *ep, shmemdi_call_t call,
 	return SHMEMD_OK;
 }
 
-/* Put by a thread alone. */
+/* A put by one thread: the first of a group posts so for its group. */
 SHMEMD_FN int shmemdi_nic_put(const shmemdi_ep_t *ep, shmemdi_call_t call, const shmemdi_put_t *put)
 {
 	shmemdi_reservation_t post;

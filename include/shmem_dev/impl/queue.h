@@ -226,12 +226,12 @@ SHMEMD_FN int shmemdi_is_rung(uint64_t ready, uint64_t rung, uint32_t end)
  * is not publishing, also a poster that has the turn and waits for space. A thread that holds the
  * lock here waits for nothing; one that holds it in a switch waits for the lock of `done`.
  *
- * The compare-and-swap is on the value of `rung` that showed the need. RUNG is set by a poster that
- * found it set, by one that advanced `rung` under this lock, or by a switch, which stores to `rung`
- * the index after all that is published if it found RUNG clear. A poster that clears RUNG has
- * stored its own first index to `rung`. So `rung` has changed whenever RUNG was set and cleared
- * since this thread saw it clear: the thread fails to take the lock, or finds that its WQEBBs are
- * covered. */
+ * The compare-and-swap is on the value of `rung` that showed the need. It must exclude this case:
+ * RUNG was clear, was set and is clear again, and `rung` has the same value as before, so that this
+ * thread would ring for less than was rung for meanwhile. To set RUNG where it was clear, a poster
+ * advances `rung` under this lock, and a switch stores to `rung` the index after all that is
+ * published. A poster that clears RUNG stores its own first index to `rung`, which is later still.
+ * So `rung` has changed: the thread fails to take the lock, or finds its WQEBBs covered. */
 SHMEMD_FN_COLD void shmemdi_ring_until(const shmemdi_chan_t *c, uint32_t end)
 {
 	for (;;) {

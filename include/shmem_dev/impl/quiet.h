@@ -7,7 +7,9 @@
  * sees it: it may still be on its way through PCIe when a flag that came by another transport is
  * read. To execute a READ the target's NIC reads over PCIe, and that read does not pass the NIC's
  * earlier writes. So a channel is made quiet by one READ, posted last: when it completes,
- * everything posted before is visible. The READ is shared: `flush` names the last one. */
+ * everything posted before is visible. Its own result is not needed, so no DUMP follows it; the
+ * results of earlier READs have theirs, whose CQEs come before its own. The READ is shared: `flush`
+ * names the last one. */
 #ifndef SHMEMD_IMPL_QUIET_H
 #define SHMEMD_IMPL_QUIET_H
 
@@ -16,25 +18,21 @@
 
 #define SHMEMDI_FLUSH_NBYTES 8u
 
-/* Keys that the WQEs of a flush name: of the target's heap, of the sink and, for the DUMP, of this
- * PE's heap. */
+/* Keys that the WQE of a flush names: of the target's heap and of the sink. */
 typedef struct shmemdi_flush_keys_t {
-	uint64_t target, sink, own;
+	uint64_t target, sink;
 } shmemdi_flush_keys_t;
 
 SHMEMD_FN shmemdi_flush_keys_t shmemdi_flush_keys(const shmemdi_ep_t *ep)
 {
-	shmemdi_flush_keys_t keys = {0, 0, 0};
+	shmemdi_flush_keys_t keys;
 
 	keys.target = shmemdi_keys(shmemdi_rkey(ep, ep->heap));
 	keys.sink = shmemdi_bounce_keys(ep);
-	if (shmemdi_dumps(ep))
-		keys.own = shmemdi_keys(shmemdi_lkey(ep, ep->heap));
 	return keys;
 }
 
-/* Write the READ of the target's heap where it begins, which is memory as long as the job lasts.
- * The DUMP after it reads this PE's heap: the sink need not be in the memory that DUMPs are for. */
+/* Write the READ of the target's heap where it begins, which is memory as long as the job lasts. */
 SHMEMD_FN void shmemdi_flush_write(const shmemdi_ep_t *ep, const shmemdi_reservation_t *post,
 				   shmemdi_flush_keys_t keys)
 {
@@ -45,11 +43,6 @@ SHMEMD_FN void shmemdi_flush_write(const shmemdi_ep_t *ep, const shmemdi_reserva
 			 shmemdi_peer_mem(ep, ep->heap, keys.target, path),
 			 shmemdi_bounce_mem(ep->sink, keys.sink, path), SHMEMDI_FLUSH_NBYTES);
 	shmemdi_sq_write(&ep->c, post, 0, &q, 3);
-	if (!shmemdi_dumps(ep))
-		return;
-	shmemdi_wqe_dump(&q, shmemdi_sq_at(post, 1, 1, 1),
-			 shmemdi_heap_mem(ep, ep->heap, keys.own, path), 1);
-	shmemdi_sq_write(&ep->c, post, 1, &q, 2);
 }
 
 /* Post a READ, and note it in `flush`. The keys are loaded in the same trip as the line. */
@@ -61,7 +54,7 @@ SHMEMD_FN int shmemdi_flush_read(const shmemdi_ep_t *ep, shmemdi_call_t call)
 	uint64_t word;
 	int status;
 
-	shmemdi_sq_reserve(&ep->c, &post, 1 + shmemdi_dumps(ep), 1);
+	shmemdi_sq_reserve(&ep->c, &post, 1, 1);
 	keys = shmemdi_flush_keys(ep);
 	status = shmemdi_sq_wait_begin(&ep->c, call, &post);
 	if (status != SHMEMD_OK)
@@ -74,12 +67,12 @@ SHMEMD_FN int shmemdi_flush_read(const shmemdi_ep_t *ep, shmemdi_call_t call)
 }
 
 /* Does the last flush cover everything published? Then `flush` equals `ready`, or is ahead of it by
- * the READ and its DUMP, which their poster has noted and not yet published. Not by
- * shmemdi_reached, which orders indexes less than 2^31 apart: `flush` may lag by more
- * (shmemdi_sq_note_flush has the bound). */
-SHMEMD_FN int shmemdi_flush_covers(const shmemdi_ep_t *ep, uint64_t flush, uint64_t ready)
+ * one READ: its poster, which has the turn, notes it before it publishes it, so nothing else is
+ * published meanwhile. Not by shmemdi_reached, which orders indexes less than 2^31 apart: `flush`
+ * may lag by more (shmemdi_sq_note_flush has the bound). */
+SHMEMD_FN int shmemdi_flush_covers(uint64_t flush, uint64_t ready)
 {
-	return SHMEMD_READY_INDEX(flush) - SHMEMD_READY_INDEX(ready) <= 1 + shmemdi_dumps(ep);
+	return SHMEMD_READY_INDEX(flush) - SHMEMD_READY_INDEX(ready) <= 1;
 }
 
 /* Post a READ after everything published, unless the last one covers all of that; one of the
@@ -100,7 +93,7 @@ SHMEMD_FN_COLD int shmemdi_flush_post(const shmemdi_ep_t *ep, shmemdi_call_t cal
 		status = shmemdi_channel_status(&ep->c);
 		if (status != SHMEMD_OK)
 			shmemdi_channel_record(&ep->c, call, status, SHMEMD_READY_INDEX(ready), 0);
-		else if (!shmemdi_flush_covers(ep, flush, ready))
+		else if (!shmemdi_flush_covers(flush, ready))
 			status = shmemdi_flush_read(ep, call);
 	}
 	/* A lane that loads `flush` again (shmemdi_flush_wait) finds what the leader has found

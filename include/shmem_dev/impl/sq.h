@@ -229,8 +229,8 @@ SHMEMD_FN void shmemdi_sq_wait(const shmemdi_chan_t *c, shmemdi_call_t call,
  * waits for nothing but coalesced lanes, since every later poster waits for it. */
 SHMEMD_FN int shmemdi_sq_begin(shmemdi_reservation_t *post)
 {
-	/* The NIC has read what is overwritten now. And a thread that acquires this poster's
-	 * publication has synchronised with the posters before it, too. */
+	/* For the line's loads: `done` shows that the NIC has read what is overwritten now; and by
+	 * `ready` whoever acquires this publication synchronises with earlier posters, too. */
 	shmemd_arch_fence_acquire();
 	post->first = SHMEMD_RESV_INDEX(post->resv);
 	post->request = SHMEMD_RESV_REQUEST(post->resv);
@@ -530,7 +530,7 @@ SHMEMD_FN void shmemdi_sq_move(const shmemdi_chan_t *c, shmemdi_pending_t *at)
 }
 
 /* By a poster that the plain case below does not cover, by the poster of a flush READ, and for work
- * requests (shmemdi_wr_post), whose code is small rather than fast. Returns the ticket's word. */
+ * requests (shmemdi_wr_post_by), whose code is small, not fast. Returns the ticket's word. */
 SHMEMD_FN_COLD uint64_t shmemdi_sq_submit_general(shmemdi_chan_t c, shmemdi_pending_t at,
 						  shmemdi_how_t how)
 {

@@ -182,9 +182,10 @@ SHMEMD_FN void shmemdi_wqe_amo(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, shmemdi_me
 }
 
 /* The 8 bytes of a doorbell that covers all WQEBBs before `index`: index and queue pair number, as
- * the first words of a control segment have them. In memory: index << 8, then QPN << 8. With a
- * doorbell record the NIC takes the record, or this index if it is further ahead; without one,
- * this. */
+ * the first words of a control segment have them. In memory: index << 8, then QPN << 8. Without a
+ * doorbell record the NIC takes this index. With one it reads the record; it may also take this
+ * index if that is further ahead, and a doorbell works either way: record and doorbell have the
+ * same index, or the record a later one. */
 SHMEMD_FN uint64_t shmemdi_doorbell(uint64_t index, uint32_t qpn_be)
 {
 	uint32_t first = shmemd_arch_bswap32((uint32_t)(index & 0xffff) << 8);

@@ -88,14 +88,19 @@ SHMEMD_FN shmemdi_op_t shmemdi_op_word(shmemdi_call_t call, const void *sym, uin
 	return shmemdi_op(call, shmemd_thread(), sym, 0, width, pe);
 }
 
-/* Store or update a word. */
-SHMEMD_FN void shmemdi_update(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, uint64_t value)
+/* Store or update a word. is_p: as shmemdi_word_any. */
+SHMEMD_FN void shmemdi_update_by(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, uint64_t value,
+				 int is_p)
 {
-	if (shmemdi_uses_stride(ctx, op) &&
-	    (kind == SHMEMDI_WORD_STORE || ctx->flags & SHMEMD_CTX_SM_ATOMICS))
+	if (shmemdi_word_uses_stride(ctx, op, kind))
 		shmemdi_word_at(shmemdi_strided_at(ctx, op.sym, op.pe), op, kind, value);
 	else
-		(void)shmemdi_word_any(ctx, shmemdi_target(ctx, op.pe), op, kind, value);
+		(void)shmemdi_word_any(ctx, shmemdi_target(ctx, op.pe), op, kind, value, is_p);
+}
+
+SHMEMD_FN void shmemdi_update(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, uint64_t value)
+{
+	shmemdi_update_by(ctx, op, kind, value, 0);
 }
 
 /* The old value of a word, in *old unless the call fails. */
@@ -104,8 +109,7 @@ SHMEMD_FN int shmemdi_fetch(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, 
 {
 	shmemdi_result_t r;
 
-	if (shmemdi_uses_stride(ctx, op) &&
-	    (kind == SHMEMDI_WORD_LOAD || ctx->flags & SHMEMD_CTX_SM_ATOMICS)) {
+	if (shmemdi_word_uses_stride(ctx, op, kind)) {
 		r.value = shmemdi_fetch_at(shmemdi_strided_at(ctx, op.sym, op.pe), op, kind, value,
 					   cond);
 		shmemdi_bits_out(old, r.value, (uint32_t)op.nbytes);
@@ -120,7 +124,7 @@ SHMEMD_FN int shmemdi_fetch(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, 
 
 SHMEMD_FN void shmemdi_p(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint64_t bits)
 {
-	shmemdi_update(ctx, op, SHMEMDI_WORD_STORE, bits);
+	shmemdi_update_by(ctx, op, SHMEMDI_WORD_STORE, bits, 1);
 }
 
 SHMEMD_FN int shmemdi_g(const shmemd_ctx_t *ctx, shmemdi_op_t op, void *value)
@@ -136,7 +140,7 @@ SHMEMD_FN void shmemdi_amo(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, u
 /* Add to a float or double. By NIC it is a loop of compare-and-swaps, and may fail. */
 SHMEMD_FN int shmemdi_amo_float(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint64_t value)
 {
-	if (shmemdi_uses_stride(ctx, op) && ctx->flags & SHMEMD_CTX_SM_ATOMICS) {
+	if (shmemdi_word_uses_stride(ctx, op, SHMEMDI_AMO_ADDF)) {
 		shmemdi_word_at(shmemdi_strided_at(ctx, op.sym, op.pe), op, SHMEMDI_AMO_ADDF,
 				value);
 		return SHMEMD_OK;
@@ -194,7 +198,7 @@ SHMEMD_FN int shmemdi_signal_behind(const shmemd_ctx_t *ctx, shmemdi_op_t op, sh
 	}
 	return shmemdi_word_any(ctx, shmemdi_target_nic(ctx, op.pe, ctx->channel),
 				shmemdi_op_word(op.call, sig.word, 8, op.pe),
-				shmemdi_signal_kind(sig), sig.value);
+				shmemdi_signal_kind(sig), sig.value, 0);
 }
 
 /* Can the calling threads store the data and update the signal themselves, without shmemdi_put_any?
@@ -206,10 +210,10 @@ SHMEMD_FN int shmemdi_signals_at_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op
 {
 	uint32_t flags = ctx->flags & (SHMEMD_CTX_SM_ATOMICS | SHMEMD_CTX_MIXED_TRANSPORT);
 
-	if (sig.op == SHMEMD_SIGNAL_ADD ? flags != SHMEMD_CTX_SM_ATOMICS
-					: flags & SHMEMD_CTX_MIXED_TRANSPORT)
-		return 0;
-	return shmemdi_uses_stride(ctx, op);
+	return shmemdi_uses_stride_if(ctx, op,
+				      sig.op == SHMEMD_SIGNAL_ADD
+					      ? flags == SHMEMD_CTX_SM_ATOMICS
+					      : !(flags & SHMEMD_CTX_MIXED_TRANSPORT));
 }
 
 /* Has shmemdi_put_any completed what had to be completed before data that are followed by a stored
@@ -249,7 +253,8 @@ SHMEMD_FN void shmemdi_put_signal_op(const shmemd_ctx_t *ctx, shmemdi_op_t op, s
 			return;
 		shift = copying.shift;
 	}
-	shmemdi_put_part(op, shift);
+	if (!shmemdi_op_is_idle(op))
+		shmemdi_put_part(op, shift);
 	shmemd_group_sync(op.g);
 	if (op.g.rank != 0)
 		return;
