@@ -20,8 +20,9 @@
 	  "address space for the heap; 0: the GPU's memory size, or 4g for a host heap")           \
 	X(heap_chunk, SIZE, "SHMEMH_HEAP_CHUNK", "64m",                                            \
 	  "the heap grows by whole chunks of this size, which is rounded up to a power of "        \
-	  "two and to the granularity of allocations, but not above SHMEMH_SYMMETRIC_MAX, "        \
-	  "which is rounded up to whole chunks")                                                   \
+	  "two and to the granularity of allocations; a chunk larger than SHMEMH_SYMMETRIC_MAX "   \
+	  "is halved until it fits or is the granularity. SHMEMH_SYMMETRIC_MAX is rounded up to "  \
+	  "whole chunks")                                                                          \
 	X(timeout_ns, TIME, "SHMEMH_TIMEOUT", "0",                                                 \
 	  "time limit of device waits whose call gives none; 0: no limit")                         \
 	X(boot_timeout_ns, TIME, "SHMEMH_BOOT_TIMEOUT", "120s",                                    \

@@ -16,9 +16,10 @@
 					 */
 #define HELLO_NS (5 * SHMEMHI_SECOND)
 #define PAUSE_NS (100 * SHMEMHI_MS) /* between rounds through the addresses */
-/* The hub listens before its id exists, so a refused connection means that the hub has ended or
- * that its job has started. Retry for this long nevertheless: the routes of a container may not
- * be up yet. */
+/* The hub listens before its id exists, except with torchrun's variables (uniqueid.h), where a
+ * refused connection is retried until the deadline. So a refused connection means that the hub has
+ * ended or that its job has started. Retry for this long nevertheless: the routes of a container
+ * may not be up yet. */
 #define REFUSED_NS SHMEMHI_SECOND
 /* If one address refused the secret, or has another version: time from the start of the search for
  * the other addresses to answer. On this PE's network the first address may be that of another

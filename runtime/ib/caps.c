@@ -196,6 +196,8 @@ int shmemhi_caps_ts_formats(const shmemhi_ib_lib_t *lib, const shmemhi_open_port
 	uint64_t has = HAS_FREE_RUNNING;
 	int n = 0;
 
+	if (!caps)
+		(void)shmemhi_fail(err, SHMEMH_ERR_NO_MEMORY, "NIC: out of memory");
 	if (!caps || shmemhi_caps_query(lib, nic, caps, err) != SHMEMH_OK)
 		n = -1;
 	else

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* PEs behind a NIC: the functions for core/. Threads of kernels drive the queues themselves. The
- * host creates the queues, registers the heap, and watches events. Functions leave their line in
- * job->err.
+/* PEs behind a NIC: the functions for core/ and tools/. Threads of kernels drive the queues
+ * themselves. The host creates the queues, registers the heap, and watches events. Functions leave
+ * their line in job->err.
  *
  * NICs are used if SHMEMH_IB is not off and some PE of the job needs them: because the memory of
  * another PE is not mapped, because atomics on it are not native, or because of

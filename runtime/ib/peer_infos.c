@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include "ib/link.h"
 
-/* Bytes that one collective gathers for links, or as many as the links of all PEs to one peer have,
- * if that is more. */
+/* Bytes that one collective gathers for links, of all PEs together; or as many as the links of all
+ * PEs to one peer have, if that is more. */
 #define GATHER_NBYTES ((size_t)1 << 20)
 
 void shmemhi_peer_infos_free(shmemhi_peer_infos_t *infos)

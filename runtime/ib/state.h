@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* State of runtime/ib for a job (shmemh.ib). Private to ib/ and its tests. */
+/* State of runtime/ib for a job (shmemh.ib), with its links and open ports, which selftest/ and
+ * tools/ have without a job. Others do not include this file themselves. */
 #ifndef SHMEMHI_IB_STATE_H
 #define SHMEMHI_IB_STATE_H
 
@@ -45,7 +46,7 @@ typedef struct shmemhi_pe_nic {
  * link of a port (link layer, link up). */
 typedef struct shmemhi_link {
 	const shmemhi_open_port_t *nic; /* the port on which it was made */
-	int k, pe;                      /* channel k to PE pe, for messages */
+	int k, pe;                      /* of the channel k to PE pe */
 	char *queue;   /* SHMEMD_QUEUE_NBYTES: send queue, completion queue, records */
 	char *records; /* doorbell record of the queue pair; the CQ's is 64 bytes on. In `queue`,
 			       unless the CPU proxy rings and the queues are in memory of the GPU */

@@ -23,7 +23,8 @@ static uint64_t round_up(uint64_t value, uint64_t granularity)
 }
 
 /* The heap chunk is a power of two, so that a shift of an offset gives its entry in the key table,
- * since registration granules are powers of two as well. It is not larger than the reservation. */
+ * since registration granules are powers of two as well. It is not larger than the reservation,
+ * which is rounded up to whole chunks. */
 static uint64_t chunk_of(uint64_t at_least, uint64_t reserved, uint64_t granularity)
 {
 	uint64_t chunk = granularity;
@@ -245,8 +246,8 @@ static int map_all(shmemh_t *job, const shmemhi_growth_t *g, const int *fds)
 }
 
 /* Map the slices of the own PE and its peers in the file of this growth, which the leader has
- * created. fd: on the other PEs, the file as they received it; closed here. -1: the exchange
- * failed. */
+ * created. fd: on the other PEs, the file as they received it; closed here. Negative: the exchange
+ * failed, and has left its line; the import of such a descriptor fails, too. */
 static int map_slices(shmemh_t *job, const shmemhi_growth_t *g, int fd)
 {
 	shmemhi_mem_t *mem = job->mem;

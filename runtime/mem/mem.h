@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Memory of a job: the backend (GPU or host), the node (whose memory can be mapped), the symmetric
- * heap. Public calls (include/shmem_host/heap.h) are implemented in mem/heap.c; this is what core/
- * and ib/ call. Functions without an err argument leave their line in job->err. */
+ * heap. Public calls (include/shmem_host/heap.h) are implemented in mem/heap.c; this is what core/,
+ * ib/ and tools/ call. Functions without an err argument leave their line in job->err. */
 #ifndef SHMEMHI_MEM_MEM_H
 #define SHMEMHI_MEM_MEM_H
 
