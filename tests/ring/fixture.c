@@ -65,7 +65,7 @@ static int grow_aligned(char **p, size_t *have, size_t nbytes, size_t align)
 {
 	if (*have < nbytes) {
 		free(*p);
-		*have = (nbytes + PAGE - 1) / PAGE * PAGE;
+		*have = (nbytes + align - 1) / align * align;
 		*p = aligned_alloc(align, *have);
 	}
 	if (!*p)
