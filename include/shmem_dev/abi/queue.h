@@ -30,11 +30,11 @@
  * ring for, stores `rung` if `ready` lacked RUNG, advances the epoch of `ready`, and stores `done`.
  * So a poster that has the turn finds the line of the epoch that `ready` has, and moves what it
  * wrote for an older one. If a helper carries out the switch (a thread that waits for a completion,
- * or the host's service kernel; then no poster has the turn), it
- * advances the epoch of the reservation word before all that; if the poster that has the turn does,
- * it advances that epoch after the one of `ready`. Meanwhile, a poster whose reservation has a
- * newer epoch than its line waits, and loads the line again. CQEs are numbered from 0 on each path,
- * and a number is compared together with its epoch. A doorbell for a queue pair in ERR makes the
+ * or the host's service kernel; then no poster has the turn), it advances the epoch of the
+ * reservation word before all that; if the poster that has the turn does, it advances that epoch
+ * after the one of `ready`. Meanwhile, a poster whose reservation has a newer epoch than its line
+ * waits, and loads the line again. CQEs are numbered from 0 on each path, and a number is compared
+ * together with its epoch. A doorbell for a queue pair in ERR makes the
  * NIC write flush-error CQEs and leaves the WQEs in memory, so posters need not check for a fault.
  * Posters use the memory of the old queue until `ready` has reached what was reserved before the
  * switch. */
@@ -165,9 +165,9 @@ typedef struct shmemd_channel {
 	uint64_t queue;    /* tagged address of its memory, page-aligned */
 	uint64_t doorbell; /* tagged address of the register, or of the host's word */
 	uint64_t rung;
-	/* As `ready`: end of the last flush (a READ) and, in place of the
-	 * count of CQEs, the number of its CQE. If it lags far behind `ready`, a poster of other
-	 * WQEs moves it on (shmemdi_sq_note_flush). */
+	/* As `ready`: end of the last flush READ and, in place of the count of CQEs, the number of
+	 * its CQE. If it lags far behind `ready`, a poster of other WQEs moves it on
+	 * (shmemdi_sq_note_flush). */
 	uint64_t flush;
 	uint64_t ticket;    /* of the next bounce buffer */
 	uint64_t doorbells; /* counter: doorbells rung */

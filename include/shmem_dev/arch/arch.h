@@ -59,9 +59,9 @@
  *   shmemd_arch_fence_before_publish()   Release alone, GPU scope: earlier WQEs, payload and
  *                                      doorbells are visible to a thread of this GPU that acquires
  *                                      the word of the channel stored afterwards (a mark, `ready`,
- *                                      the status in `path`), before that thread rings. After a
- *                                      doorbell without a record, and after the producer word, it
- *                                      stands there for the publication that follows. Prevents:
+ *                                      the status in `path`), before that thread rings. It also
+ *                                      orders a doorbell without a record, and the producer word,
+ *                                      before the publication that follows them. Prevents:
  *                                      the NIC executes WQEBBs of the lap before; a doorbell with a
  *                                      smaller index after a larger one.
  *   shmemd_arch_fence_before_record()     Release alone: WQEs of this thread, and those that it has

@@ -23,12 +23,12 @@
 /* SHMEMD_FN_ANY_PEER: puts and updates of words in their general form (impl/any_peer.h): for PEs
  * mapped elsewhere than at the constant stride, and by NIC, where they post (a blocking put then
  * waits, too). SHMEMD_FN_ANY_PEER_WAIT: operations of that form that need an answer: gets, fetches,
- * flushes. Each is some hundred instructions, so by default
- * a unit has one copy of each, which takes its operands by value. A unit that defines
- * SHMEMD_NIC_INLINE before it includes anything has the first kind inline at each call: fewer
- * cycles by NIC, larger kernels. With SHMEMD_NO_NIC there is no NIC path in them, and all are
- * inline. SHMEMD_FN_COLD: what waits, fails or is seldom needed, on every path. Never inline: in
- * the way of what is frequent it would cost instruction fetches and registers. */
+ * flushes. Each is some hundred instructions, so by default a unit has one copy of each, which
+ * takes its operands by value. A unit that defines SHMEMD_NIC_INLINE before it includes anything
+ * has the first kind inline at each call: fewer cycles by NIC, larger kernels. With SHMEMD_NO_NIC
+ * there is no NIC path in them, and all are inline. SHMEMD_FN_COLD: what waits, fails or is seldom
+ * needed, on every path. Never inline: in the way of what is frequent it would cost instruction
+ * fetches and registers. */
 #if defined(SHMEMD_NIC_INLINE) || defined(SHMEMD_NO_NIC)
 #define SHMEMD_FN_ANY_PEER SHMEMD_FN
 #else

@@ -375,8 +375,8 @@ SHMEMD_FN int shmemdi_word_by_nic(const shmemdi_ep_t *ep, shmemdi_call_t call, s
  * At the call the strong loads would put a YIELD into each loop around it, and the operands of the
  * rest would take registers from the loop: one thread made 14.9 million p a second to a mapped PE,
  * not 17.9, and 1024 threads 5.1 thousand million, not 7.8 (H200, nvcc 13.0). With
- * SHMEMD_NIC_INLINE it is at the call. So are always signals and atomics: as functions they would
- * take 300 to 400 cycles more by NIC. A loop of additions would gain as p did (20.5 million a
+ * SHMEMD_NIC_INLINE it is at the call. Signals and atomics are always at the call: as functions
+ * they took 300 to 400 cycles more by NIC. A loop of additions would gain as p did (20.5 million a
  * second, not 11.8), but is faster than NVSHMEM's (7.2) as it is. */
 SHMEMD_FN_ANY_PEER int shmemdi_p_by_nic(shmemdi_ep_t ep, shmemdi_call_t call, shmemdi_word_t word,
 					int when)

@@ -230,7 +230,7 @@ SHMEMD_FN int shmemdi_is_rung(uint64_t ready, uint64_t rung, uint32_t end)
  * RUNG was clear, was set and is clear again, and `rung` has the same value as before, so that this
  * thread would ring for less than was rung for meanwhile. To set RUNG where it was clear, a poster
  * advances `rung` under this lock, and a switch stores to `rung` the index after all that is
- * published. A poster that clears RUNG stores its own first index to `rung`, which is later still.
+ * published. A poster that clears RUNG stores its own first index to `rung`, which is not earlier.
  * So `rung` has changed: the thread fails to take the lock, or finds its WQEBBs covered. */
 SHMEMD_FN_COLD void shmemdi_ring_until(const shmemdi_chan_t *c, uint32_t end)
 {

@@ -229,8 +229,8 @@ SHMEMD_FN void shmemdi_sq_wait(const shmemdi_chan_t *c, shmemdi_call_t call,
  * waits for nothing but coalesced lanes, since every later poster waits for it. */
 SHMEMD_FN int shmemdi_sq_begin(shmemdi_reservation_t *post)
 {
-	/* For the line's loads: `done` shows that the NIC has read what is overwritten now; and by
-	 * `ready` whoever acquires this publication synchronises with earlier posters, too. */
+	/* It pairs with the loads of the line. `done`: the NIC has read what is overwritten now.
+	 * `ready`: whoever acquires this publication sees the writes of earlier posters, too. */
 	shmemd_arch_fence_acquire();
 	post->first = SHMEMD_RESV_INDEX(post->resv);
 	post->request = SHMEMD_RESV_REQUEST(post->resv);
