@@ -16,13 +16,14 @@ static shmemdi_ticket_t post(const shmemdi_ep_t *ep, uint32_t i, int when)
 	const shmemdi_how_t how = shmemdi_how(when, when == SHMEMD_RING_NOW);
 	uint64_t *word = (uint64_t *)(void *)(ep->heap + (size_t)(i % 64) * 8);
 	const shmemdi_put_keys_t keys = {.signal = shmemdi_keys(shmemdi_rkey(ep, word))};
-	shmemdi_reservation_t post;
+	shmemdi_reservation_t reserved;
 	int status;
 
-	status = shmemdi_sq_start(&ep->c, call, &post, 1, 1);
+	status = shmemdi_sq_start(&ep->c, call, &reserved, 1, 1);
 	CHECK_IS(status, 0);
-	shmemdi_nic_write_signal(ep, &post, 0, shmemdi_signal(word, i, SHMEMD_SIGNAL_SET), keys);
-	return shmemdi_sq_submit(&ep->c, &post, how);
+	shmemdi_nic_write_signal(ep, &reserved, 0, shmemdi_signal(word, i, SHMEMD_SIGNAL_SET),
+				 keys);
+	return shmemdi_sq_submit(&ep->c, &reserved, how);
 }
 
 /* Poll once, as each iteration of shmemdi_cq_wait does. */

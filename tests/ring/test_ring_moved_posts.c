@@ -42,7 +42,7 @@ static void first_poster(const rig_params_t *p)
 	char *word = (char *)(word_of(&p->ctx, TARGET) + 63);
 	shmemdi_put_keys_t keys = {.signal = shmemdi_keys(shmemdi_rkey(&ep, word))};
 	uint64_t resv = shmemd_arch_atom_add_u64(&ep.c.ch->resv, SHMEMD_RESV_ADD(1, 1));
-	shmemdi_reservation_t post = {.wqebbs = 1, .requests = 1};
+	shmemdi_reservation_t reserved = {.wqebbs = 1, .requests = 1};
 	shmemdi_line_t line;
 
 	shmemd_arch_red_or_u64(&p->ctx.used[0], (uint64_t)1 << p->peer);
@@ -55,13 +55,13 @@ static void first_poster(const rig_params_t *p)
 	} while (SHMEMD_READY_EPOCH(line.ready) == SHMEMD_RESV_EPOCH(resv));
 	CHECK_IS(SHMEMD_READY_EPOCH(line.ready), SHMEMD_TAG(line.path));
 	CHECK_IS(SHMEMD_READY_EPOCH(line.ready), (SHMEMD_RESV_EPOCH(resv) + 1) & 0xff);
-	post.resv = resv;
-	post.line = line;
-	CHECK_IS(shmemdi_sq_begin(&post), SHMEMD_OK);
-	shmemdi_nic_write_signal(&ep, &post, 0,
+	reserved.resv = resv;
+	reserved.line = line;
+	CHECK_IS(shmemdi_sq_begin(&reserved), SHMEMD_OK);
+	shmemdi_nic_write_signal(&ep, &reserved, 0,
 				 shmemdi_signal((uint64_t *)(void *)word, 99, SHMEMD_SIGNAL_SET),
 				 keys);
-	shmemdi_sq_submit(&ep.c, &post, shmemdi_how(SHMEMD_RING_DEFAULT, 0));
+	shmemdi_sq_submit(&ep.c, &reserved, shmemdi_how(SHMEMD_RING_DEFAULT, 0));
 }
 
 /* Each poster uses another kind of operation, so that all kinds of keys occur. */

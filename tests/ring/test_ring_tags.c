@@ -103,19 +103,20 @@ static void switches_in_turn(const rig_params_t *p)
 	const shmemdi_ep_t ep = shmemdi_ep_k(&p->ctx, 1, p->ctx.channel);
 	uint64_t *word = word_of(&p->ctx, TARGET);
 	const shmemdi_put_keys_t keys = {.signal = shmemdi_keys(shmemdi_rkey(&ep, (char *)word))};
-	shmemdi_reservation_t post = {.wqebbs = 1, .requests = 1};
+	shmemdi_reservation_t reserved = {.wqebbs = 1, .requests = 1};
 
 	await_step(1);
-	post.resv = shmemd_arch_atom_add_u64(&ep.c.ch->resv, SHMEMD_RESV_ADD(1, 1));
+	reserved.resv = shmemd_arch_atom_add_u64(&ep.c.ch->resv, SHMEMD_RESV_ADD(1, 1));
 	reach(2);
 	do {
 		shmemd_arch_spin_hint();
-		shmemdi_serve(&p->ctx, ep.c.ch, post.resv);
-		post.line = shmemdi_line(ep.c.ch);
-	} while (SHMEMD_READY_EPOCH(post.line.ready) == SHMEMD_RESV_EPOCH(post.resv));
-	CHECK_IS(shmemdi_sq_begin(&post), SHMEMD_OK);
-	shmemdi_nic_write_signal(&ep, &post, 0, shmemdi_signal(word, 99, SHMEMD_SIGNAL_SET), keys);
-	shmemdi_sq_submit(&ep.c, &post, shmemdi_how(SHMEMD_RING_DEFAULT, 0));
+		shmemdi_serve(&p->ctx, ep.c.ch, reserved.resv);
+		reserved.line = shmemdi_line(ep.c.ch);
+	} while (SHMEMD_READY_EPOCH(reserved.line.ready) == SHMEMD_RESV_EPOCH(reserved.resv));
+	CHECK_IS(shmemdi_sq_begin(&reserved), SHMEMD_OK);
+	shmemdi_nic_write_signal(&ep, &reserved, 0, shmemdi_signal(word, 99, SHMEMD_SIGNAL_SET),
+				 keys);
+	shmemdi_sq_submit(&ep.c, &reserved, shmemdi_how(SHMEMD_RING_DEFAULT, 0));
 }
 
 /* As the first thread of a group: its wait polls once before it starts. */

@@ -34,13 +34,14 @@ static uint64_t value_of(uint32_t wqebb)
 }
 
 /* Each poster, a block of one thread, writes a word of the target with each of its WQEs. */
-static void write_wqes(const shmemdi_ep_t *ep, const shmemdi_reservation_t *post, const poster_t *p)
+static void write_wqes(const shmemdi_ep_t *ep, const shmemdi_reservation_t *reserved,
+		       const poster_t *p)
 {
 	for (uint32_t i = 0; i < p->wqebbs; i++) {
 		char *word = ep->heap + (p->at + i) * 8;
 		shmemdi_put_keys_t keys = {.signal = shmemdi_keys(shmemdi_rkey(ep, word))};
 
-		shmemdi_nic_write_signal(ep, post, i,
+		shmemdi_nic_write_signal(ep, reserved, i,
 					 shmemdi_signal((uint64_t *)(void *)word,
 							value_of(p->at + i), SHMEMD_SIGNAL_SET),
 					 keys);
@@ -52,18 +53,18 @@ static void post(const rig_params_t *params, uint32_t number)
 	const shmemdi_call_t call = shmemdi_call(SHMEMD_OP_PUT, 0, 0);
 	const shmemdi_ep_t ep = shmemdi_ep_k(&params->ctx, 1, params->ctx.channel);
 	poster_t *p = &posters[number];
-	shmemdi_reservation_t post;
+	shmemdi_reservation_t reserved;
 	int status;
 
 	while (shmemd_arch_ld_acquire_u32(&n_reserved) != number)
 		shmemd_arch_spin_hint();
 	if (is_one_at_a_time && number > 0)
 		await(&posters[number - 1].has_submitted);
-	status = shmemdi_sq_start(&ep.c, call, &post, p->wqebbs, p->wqebbs);
-	write_wqes(&ep, &post, p);
+	status = shmemdi_sq_start(&ep.c, call, &reserved, p->wqebbs, p->wqebbs);
+	write_wqes(&ep, &reserved, p);
 	shmemd_arch_st_release_u32(&n_reserved, number + 1);
 	await(&p->may_submit);
-	p->ticket = shmemdi_sq_submit(&ep.c, &post, p->how);
+	p->ticket = shmemdi_sq_submit(&ep.c, &reserved, p->how);
 	if (p->how.will_wait)
 		status = shmemdi_cq_wait_inline(&ep.c, call, p->ticket,
 						shmemdi_limit_default(ep.c.ctx, ep.c.pe));

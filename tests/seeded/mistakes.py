@@ -7,7 +7,8 @@ text must be there exactly once.
 Mistakes of memory order are not here but for those of the turn and LANES_SYNC, which others have
 made: tests/weaken makes them, at every call that orders."""
 
-ROOM = "shmemdi_sq_wait_room(shmemdi_ref(c), call, post->resv, shmemdi_sq_space_index(c, post))"
+ROOM = ("shmemdi_sq_wait_room(shmemdi_ref(c), call, reserved->resv, "
+        "shmemdi_sq_space_index(c, reserved))")
 
 # name, what is wrong, file, where, test program, test
 MISTAKES = [
@@ -195,8 +196,8 @@ MISTAKES = [
      "impl/sq.h", "{{shmemdi_line_shows_idle(line, SHMEMD_RESV_INDEX(resv))|0}};",
      "ring_cost", "costs"),
     ("REQUEST", "reserve: the request's number is one too high",
-     "impl/sq.h", "post->request = {{SHMEMD_RESV_REQUEST(post->resv)|"
-     "SHMEMD_RESV_REQUEST(post->resv) + 1}}",
+     "impl/sq.h", "reserved->request = {{SHMEMD_RESV_REQUEST(reserved->resv)|"
+     "SHMEMD_RESV_REQUEST(reserved->resv) + 1}}",
      "ring_cost", "numbers"),
     ("KEY_COLUMN", "keys: those of the other NIC are used",
      "impl/nic.h", "(path & SHMEMD_PATH_OWN_STANDBY ? {{keys >> 32|keys}} : keys)",
@@ -206,10 +207,10 @@ MISTAKES = [
      "(path & {{SHMEMD_PATH_PEER_STANDBY|SHMEMD_PATH_OWN_STANDBY}} ? keys >> 32 : keys)",
      "ring_full", "more_posters_than_wqebbs"),
     ("CQE_FIRST", "write: the operation's first WQE requests the CQE",
-     "impl/sq.h", "{{wqebb + n == post->wqebbs|wqebb == 0}} ? SHMEMD_MLX5_CQ_UPDATE",
+     "impl/sq.h", "{{wqebb + n == reserved->wqebbs|wqebb == 0}} ? SHMEMD_MLX5_CQ_UPDATE",
      "ring_full", "warp_fills_the_queue"),
     ("CQE_LANE", "write: the first lane's WQE requests the CQE, and only its WQEs are published",
-     "impl/post.h", "post->wqebbs = {{wqebbs * lanes.n|wqebbs}}; post->resv",
+     "impl/post.h", "reserved->wqebbs = {{wqebbs * lanes.n|wqebbs}}; reserved->resv",
      "ring_deep", "full_queue_polled_late"),
     ("TURN_FAILED", "turn: waits forever on a channel that has failed",
      "impl/sq.h", "|| {{SHMEMD_PATH_STATUS(path)|0}}) {",
@@ -228,7 +229,7 @@ MISTAKES = [
      "impl/sq.h", "({{turn->is_followed|1}} && !turn->is_now",
      "ring_when", "when_doorbells_are_rung"),
     ("LATE_AGAIN", "post: with a reservation that was made, reserves once more",
-     "impl/post.h", "post->resv = {{wrs->is_reserved|0}} ? wrs->resv",
+     "impl/post.h", "reserved->resv = {{wrs->is_reserved|0}} ? wrs->resv",
      "ring_full", "more_posters_than_wqebbs"),
     ("LATE_SIGNAL", "put: a put that is cut into segments forgets its signal",
      "impl/put.h", "{ {{shmemdi_wr_signal(wrs, put->sig)|(void)0}}; put->sig.op",
@@ -262,8 +263,8 @@ MISTAKES = [
      "&& is_inline)",
      "ring_cost", "costs"),
     ("LANES_TICKET", "publish: lanes that wait do not wait for their CQE",
-     "impl/post.h", "{{ticket = shmemdi_sq_submit(c, post, how)|"
-     "shmemdi_sq_submit(c, post, how)}};",
+     "impl/post.h", "{{ticket = shmemdi_sq_submit(c, reserved, how)|"
+     "shmemdi_sq_submit(c, reserved, how)}};",
      "ring_when", "lanes_wait_together"),
     ("STRIDE_FLUSH", "put with signal at the stride: stores do not wait for RDMA before them",
      "impl/xport.h", "{{!(flags & SHMEMD_CTX_MIXED_TRANSPORT)|1}});",
@@ -407,7 +408,7 @@ MISTAKES = [
      "impl/sq.h", "if ({{SHMEMD_READY_EPOCH(turn.ready) != SHMEMD_TAG(at.path)|0}})",
      "ring_moved_posts", "alone"),
     ("SWITCH_SNAPSHOT", "space: continues with the old snapshot after the wait",
-     "impl/sq.h", "post->line = {{%s|(%s, post->line)}}" % ((ROOM,) * 2),
+     "impl/sq.h", "reserved->line = {{%s|(%s, reserved->line)}}" % ((ROOM,) * 2),
      "ring_switch", "lanes"),
     ("SWITCH_RESERVED", "reserve: a line older than the reservation is accepted",
      "impl/sq.h", "{{(int8_t)(uint8_t)(epoch - resv_epoch) >= 0|1}}",

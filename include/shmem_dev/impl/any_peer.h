@@ -192,11 +192,11 @@ SHMEMD_FN_ANY_PEER shmemdi_copying_t shmemdi_put_of_group(const shmemd_ctx_t *ct
 /* A simple put by NIC, by a thread alone that has reserved for it and loaded its keys. Latches what
  * it returns. */
 SHMEMD_FN_ANY_PEER int shmemdi_put_post(shmemdi_ep_t ep, shmemdi_call_t call, shmemdi_put_t put,
-					shmemdi_reservation_t post, shmemdi_put_keys_t keys)
+					shmemdi_reservation_t reserved, shmemdi_put_keys_t keys)
 {
 	shmemdi_ticket_t ticket;
 	int must_wait;
-	int status = shmemdi_nic_put_post(&ep, call, &put, &post, keys, &ticket, &must_wait);
+	int status = shmemdi_nic_put_post(&ep, call, &put, &reserved, keys, &ticket, &must_wait);
 
 	if (must_wait)
 		status = SHMEMD_ARCH_INDIRECT(shmemdi_cq_wait)(
@@ -216,7 +216,7 @@ SHMEMD_FN int shmemdi_put_of_thread(shmemdi_target_t target, shmemdi_op_t op, sh
 {
 	shmemdi_put_t put = {op.sym, op.local, op.nbytes, sig,
 			     shmemdi_op_how(&op, shmemd_arch_is_alone())};
-	shmemdi_reservation_t post;
+	shmemdi_reservation_t reserved;
 
 	if (shmemdi_put_wqebbs(&put) == 0)
 		return SHMEMD_OK;
@@ -224,10 +224,12 @@ SHMEMD_FN int shmemdi_put_of_thread(shmemdi_target_t target, shmemdi_op_t op, sh
 		return shmemdi_latched(target.ep.c.ctx,
 				       SHMEMD_ARCH_INDIRECT(shmemdi_nic_put_lanes)(
 					       shmemdi_ref(&target.ep.c), op.call, put));
-	if (SHMEMD_ARCH_UNLIKELY(!shmemdi_nic_put_reserve(&target.ep, &put, &post)))
-		return shmemdi_latched(target.ep.c.ctx,
-				       shmemdi_nic_put_reserved(&target.ep, op.call, &put, &post));
-	return shmemdi_put_post(target.ep, op.call, put, post, shmemdi_put_keys(&target.ep, &put));
+	if (SHMEMD_ARCH_UNLIKELY(!shmemdi_nic_put_reserve(&target.ep, &put, &reserved)))
+		return shmemdi_latched(
+			target.ep.c.ctx,
+			shmemdi_nic_put_reserved(&target.ep, op.call, &put, &reserved));
+	return shmemdi_put_post(target.ep, op.call, put, reserved,
+				shmemdi_put_keys(&target.ep, &put));
 }
 
 /* A put to any PE. If outcome is MAPPED, the caller copies (shmemdi_put_select). */
@@ -324,31 +326,31 @@ SHMEMD_FN void shmemdi_word_at(char *to, shmemdi_op_t op, int kind, uint64_t val
  * returns. Three functions: with the kind, and that of an addition the width, as constants a WQE
  * takes less than half the instructions. */
 SHMEMD_FN_ANY_PEER int shmemdi_store_post(shmemdi_ep_t ep, shmemdi_call_t call, shmemdi_word_t word,
-					  shmemdi_how_t how, shmemdi_reservation_t post,
+					  shmemdi_how_t how, shmemdi_reservation_t reserved,
 					  shmemdi_put_keys_t keys)
 {
-	post.wqebbs = 1;
+	reserved.wqebbs = 1;
 	return shmemdi_latched(ep.c.ctx,
-			       shmemdi_nic_word_post(&ep, call, word, 0, how, &post, keys));
+			       shmemdi_nic_word_post(&ep, call, word, 0, how, &reserved, keys));
 }
 
 SHMEMD_FN_ANY_PEER int shmemdi_add8_post(shmemdi_ep_t ep, shmemdi_call_t call, shmemdi_word_t word,
-					 shmemdi_how_t how, shmemdi_reservation_t post,
+					 shmemdi_how_t how, shmemdi_reservation_t reserved,
 					 shmemdi_put_keys_t keys)
 {
 	word.kind = SHMEMDI_AMO_ADD;
 	word.width = 8;
-	post.wqebbs = 1;
+	reserved.wqebbs = 1;
 	return shmemdi_latched(ep.c.ctx,
-			       shmemdi_nic_word_post(&ep, call, word, 1, how, &post, keys));
+			       shmemdi_nic_word_post(&ep, call, word, 1, how, &reserved, keys));
 }
 
 SHMEMD_FN_ANY_PEER int shmemdi_update_post(shmemdi_ep_t ep, shmemdi_call_t call,
 					   shmemdi_word_t word, shmemdi_how_t how,
-					   shmemdi_reservation_t post, shmemdi_put_keys_t keys)
+					   shmemdi_reservation_t reserved, shmemdi_put_keys_t keys)
 {
 	return shmemdi_latched(ep.c.ctx,
-			       shmemdi_nic_word_post(&ep, call, word, 1, how, &post, keys));
+			       shmemdi_nic_word_post(&ep, call, word, 1, how, &reserved, keys));
 }
 
 /* By NIC. The loads of a thread alone are inline, as those of shmemdi_put_of_thread. */
@@ -356,19 +358,19 @@ SHMEMD_FN int shmemdi_word_by_nic(const shmemdi_ep_t *ep, shmemdi_call_t call, s
 				  int when)
 {
 	shmemdi_how_t how = {(uint8_t)when, 0, 0, (uint8_t)shmemd_arch_is_alone()};
-	shmemdi_reservation_t post;
+	shmemdi_reservation_t reserved;
 	shmemdi_put_keys_t keys;
 
 	if (!how.is_alone)
 		return shmemdi_latched(ep->c.ctx, SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_lanes)(
 							  shmemdi_ref(&ep->c), call, word, how));
-	shmemdi_sq_reserve(&ep->c, &post, shmemdi_word_wqebbs(word), 1);
+	shmemdi_sq_reserve(&ep->c, &reserved, shmemdi_word_wqebbs(word), 1);
 	keys = shmemdi_word_keys(ep, word);
 	if (word.kind == SHMEMDI_WORD_STORE)
-		return shmemdi_store_post(*ep, call, word, how, post, keys);
+		return shmemdi_store_post(*ep, call, word, how, reserved, keys);
 	if (word.kind == SHMEMDI_AMO_ADD && word.width == 8)
-		return shmemdi_add8_post(*ep, call, word, how, post, keys);
-	return shmemdi_update_post(*ep, call, word, how, post, keys);
+		return shmemdi_add8_post(*ep, call, word, how, reserved, keys);
+	return shmemdi_update_post(*ep, call, word, how, reserved, keys);
 }
 
 /* A p by NIC, as a function, which has the YIELD (shmemdi_put_of_thread): 250 of some 2350 cycles.

@@ -167,70 +167,71 @@ SHMEMD_FN int shmemdi_wr_bounce(const shmemdi_chan_t *c, shmemdi_call_t call, sh
 /* Broadcast the reservation that the leader, with this status, has made for all lanes. wqebbs: of
  * each lane. */
 SHMEMD_FN int shmemdi_lanes_share(shmemdi_lanes_t lanes, uint32_t wqebbs, int status,
-				  shmemdi_reservation_t *post)
+				  shmemdi_reservation_t *reserved)
 {
 	if (shmemdi_lanes_alone(lanes))
 		return status;
-	post->wqebbs = wqebbs * lanes.n;
-	post->resv = shmemdi_lanes_broadcast(lanes, post->resv);
-	post->line.path = shmemdi_lanes_broadcast(lanes, post->line.path);
-	post->line.queue = shmemdi_lanes_broadcast(lanes, post->line.queue);
-	post->first = SHMEMD_RESV_INDEX(post->resv);
-	post->request = SHMEMD_RESV_REQUEST(post->resv);
+	reserved->wqebbs = wqebbs * lanes.n;
+	reserved->resv = shmemdi_lanes_broadcast(lanes, reserved->resv);
+	reserved->line.path = shmemdi_lanes_broadcast(lanes, reserved->line.path);
+	reserved->line.queue = shmemdi_lanes_broadcast(lanes, reserved->line.queue);
+	reserved->first = SHMEMD_RESV_INDEX(reserved->resv);
+	reserved->request = SHMEMD_RESV_REQUEST(reserved->resv);
 	/* What the leader has seen complete happens before what all lanes write: a shuffle orders
 	 * nothing. */
 	shmemdi_lanes_sync(lanes);
-	return (int)SHMEMD_PATH_STATUS(post->line.path);
+	return (int)SHMEMD_PATH_STATUS(reserved->line.path);
 }
 
 /* The leader reserves for all lanes, waits until the WQEBBs may be written, and broadcasts the
  * reservation. wqebbs, requests: of each lane. */
 SHMEMD_FN int shmemdi_lanes_start(const shmemdi_chan_t *c, shmemdi_call_t call,
 				  shmemdi_lanes_t lanes, uint32_t wqebbs, uint32_t requests,
-				  shmemdi_reservation_t *post)
+				  shmemdi_reservation_t *reserved)
 {
 	int status = SHMEMD_OK;
 
 	if (lanes.is_leader)
-		status = shmemdi_sq_start(c, call, post, wqebbs * lanes.n, requests * lanes.n);
-	return shmemdi_lanes_share(lanes, wqebbs, status, post);
+		status = shmemdi_sq_start(c, call, reserved, wqebbs * lanes.n, requests * lanes.n);
+	return shmemdi_lanes_share(lanes, wqebbs, status, reserved);
 }
 
 /* The same for work requests; a caller that has reserved is alone. */
 SHMEMD_FN int shmemdi_wr_start(const shmemdi_chan_t *c, shmemdi_call_t call,
 			       const shmemdi_wrs_t *wrs, shmemdi_lanes_t lanes, uint32_t wqebbs,
-			       shmemdi_reservation_t *post)
+			       shmemdi_reservation_t *reserved)
 {
 	int status = SHMEMD_OK;
 
 	if (lanes.is_leader) {
-		post->wqebbs = wqebbs * lanes.n;
-		post->requests = wrs->n * lanes.n;
-		post->resv = wrs->is_reserved
-				     ? wrs->resv
-				     : shmemdi_sq_reserve_word(c, post->wqebbs, post->requests);
-		post->line = shmemdi_line(c->ch);
-		status = shmemdi_sq_wait_begin(c, call, post);
+		reserved->wqebbs = wqebbs * lanes.n;
+		reserved->requests = wrs->n * lanes.n;
+		reserved->resv = wrs->is_reserved ? wrs->resv
+						  : shmemdi_sq_reserve_word(c, reserved->wqebbs,
+									    reserved->requests);
+		reserved->line = shmemdi_line(c->ch);
+		status = shmemdi_sq_wait_begin(c, call, reserved);
 	}
-	return shmemdi_lanes_share(lanes, wqebbs, status, post);
+	return shmemdi_lanes_share(lanes, wqebbs, status, reserved);
 }
 
 /* Write a work request from the reservation's WQEBB `wqebb` on, as request number `request` of the
  * reservation, and the DUMP that follows a READ or a fetching atomic. Returns their WQEBBs. */
-SHMEMD_FN_COLD uint32_t shmemdi_wr_write(const shmemdi_ep_t *ep, const shmemdi_reservation_t *post,
-					 uint32_t wqebb, uint32_t request, const shmemdi_wr_t *wr,
+SHMEMD_FN_COLD uint32_t shmemdi_wr_write(const shmemdi_ep_t *ep,
+					 const shmemdi_reservation_t *reserved, uint32_t wqebb,
+					 uint32_t request, const shmemdi_wr_t *wr,
 					 const char *local)
 {
 	ep = (const shmemdi_ep_t *)shmemd_arch_as_local(ep);
 	wr = (const shmemdi_wr_t *)shmemd_arch_as_local(wr);
-	uint64_t path = post->line.path, rkeys = shmemdi_keys(shmemdi_rkey(ep, wr->sym));
+	uint64_t path = reserved->line.path, rkeys = shmemdi_keys(shmemdi_rkey(ep, wr->sym));
 	shmemdi_mem_t remote = shmemdi_peer_mem(ep, wr->sym, rkeys, path);
 	shmemdi_mem_t own =
 		wr->local_kind == SHMEMDI_LOCAL_HEAP
 			? shmemdi_heap_mem(ep, local, shmemdi_keys(shmemdi_lkey(ep, local)), path)
 			: shmemdi_bounce_mem(local, shmemdi_bounce_keys(ep), path);
 	uint32_t wqebbs = shmemdi_wr_wqebbs(wr), units = 3;
-	shmemdi_wqe_at_t at = shmemdi_sq_at(post, wqebb, wqebbs, request);
+	shmemdi_wqe_at_t at = shmemdi_sq_at(reserved, wqebb, wqebbs, request);
 	shmemdi_wqe_t q = {{0}};
 
 	if (wr->kind == SHMEMDI_WR_ATOMIC) {
@@ -245,11 +246,11 @@ SHMEMD_FN_COLD uint32_t shmemdi_wr_write(const shmemdi_ep_t *ep, const shmemdi_r
 								 : SHMEMD_MLX5_RDMA_WRITE,
 				     remote, own, wr->nbytes);
 	}
-	shmemdi_sq_write(&ep->c, post, wqebb, &q, units);
+	shmemdi_sq_write(&ep->c, reserved, wqebb, &q, units);
 	if (!shmemdi_wr_has_dump(ep, wr))
 		return wqebbs;
-	shmemdi_wqe_dump(&q, shmemdi_sq_at(post, wqebb + wqebbs, 1, request + 1), own, 1);
-	shmemdi_sq_write(&ep->c, post, wqebb + wqebbs, &q, 2);
+	shmemdi_wqe_dump(&q, shmemdi_sq_at(reserved, wqebb + wqebbs, 1, request + 1), own, 1);
+	shmemdi_sq_write(&ep->c, reserved, wqebb + wqebbs, &q, 2);
 	return wqebbs + 1;
 }
 
@@ -262,17 +263,17 @@ SHMEMD_FN_COLD uint32_t shmemdi_wr_write(const shmemdi_ep_t *ep, const shmemdi_r
  * memory, and 0.87 to 0.91 if it is in host memory (H200). Work requests keep the call, which saves
  * 1,600 bytes of code in each unit. */
 SHMEMD_FN shmemdi_ticket_t shmemdi_lanes_submit(const shmemdi_chan_t *c, shmemdi_lanes_t lanes,
-						const shmemdi_reservation_t *post,
+						const shmemdi_reservation_t *reserved,
 						shmemdi_how_t how, int is_inline)
 {
-	shmemdi_ticket_t ticket = {0, post->line.queue};
+	shmemdi_ticket_t ticket = {0, reserved->line.queue};
 
 	shmemdi_lanes_sync(lanes);
 	if (lanes.is_leader && is_inline) {
-		ticket = shmemdi_sq_submit(c, post, how);
+		ticket = shmemdi_sq_submit(c, reserved, how);
 	} else if (lanes.is_leader) {
-		shmemdi_sq_count(c, post);
-		ticket.word = shmemdi_sq_submit_general(*c, shmemdi_sq_pending(post), how);
+		shmemdi_sq_count(c, reserved);
+		ticket.word = shmemdi_sq_submit_general(*c, shmemdi_sq_pending(reserved), how);
 	}
 	shmemdi_lanes_sync(lanes);
 	if (how.will_wait)
@@ -291,19 +292,19 @@ SHMEMD_FN int shmemdi_wr_post_by(const shmemdi_ep_t *ep, shmemdi_call_t call,
 				 const shmemdi_wrs_t *wrs, shmemdi_lanes_t lanes, uint32_t wqebbs,
 				 const char *local, shmemdi_posted_t *posted)
 {
-	shmemdi_reservation_t post = {0, 0, 0, {0, 0, 0, 0, 0}, 0, 0};
+	shmemdi_reservation_t reserved = {0, 0, 0, {0, 0, 0, 0, 0}, 0, 0};
 	uint32_t i, at = wqebbs * lanes.rank;
 	const shmemdi_wr_t *wr = wrs->wr;
-	int status = shmemdi_wr_start(&ep->c, call, wrs, lanes, wqebbs, &post);
+	int status = shmemdi_wr_start(&ep->c, call, wrs, lanes, wqebbs, &reserved);
 
 	if (status != SHMEMD_OK)
 		return status;
 	SHMEMD_ARCH_NO_UNROLL
 	for (i = 0; i < wrs->n; i++, wr++)
-		at += shmemdi_wr_write(ep, &post, at, wrs->n * lanes.rank + i, wr,
+		at += shmemdi_wr_write(ep, &reserved, at, wrs->n * lanes.rank + i, wr,
 				       wr->local_kind == SHMEMDI_LOCAL_HEAP ? wr->u.local : local);
-	posted->end = post.first + at;
-	posted->ticket = shmemdi_lanes_submit(&ep->c, lanes, &post, wrs->how, 0);
+	posted->end = reserved.first + at;
+	posted->ticket = shmemdi_lanes_submit(&ep->c, lanes, &reserved, wrs->how, 0);
 	return SHMEMD_OK;
 }
 

@@ -85,31 +85,32 @@ SHMEMD_FN shmemdi_put_keys_t shmemdi_put_keys(const shmemdi_ep_t *ep, const shme
 	return keys;
 }
 
-SHMEMD_FN void shmemdi_nic_write_data(const shmemdi_ep_t *ep, const shmemdi_reservation_t *post,
+SHMEMD_FN void shmemdi_nic_write_data(const shmemdi_ep_t *ep, const shmemdi_reservation_t *reserved,
 				      uint32_t wqebb, const shmemdi_put_t *put,
 				      shmemdi_put_keys_t keys)
 {
-	uint64_t path = post->line.path;
+	uint64_t path = reserved->line.path;
 	shmemdi_wqe_t q = {{0}};
 
-	shmemdi_wqe_write(&q, shmemdi_sq_at(post, wqebb, 1, wqebb),
+	shmemdi_wqe_write(&q, shmemdi_sq_at(reserved, wqebb, 1, wqebb),
 			  shmemdi_peer_mem(ep, put->dst, keys.dst, path),
 			  shmemdi_heap_mem(ep, put->src, keys.src, path), (uint32_t)put->nbytes);
-	shmemdi_sq_write(&ep->c, post, wqebb, &q, 3);
+	shmemdi_sq_write(&ep->c, reserved, wqebb, &q, 3);
 }
 
-SHMEMD_FN void shmemdi_nic_write_signal(const shmemdi_ep_t *ep, const shmemdi_reservation_t *post,
-					uint32_t wqebb, shmemdi_signal_t sig,
-					shmemdi_put_keys_t keys)
+SHMEMD_FN void shmemdi_nic_write_signal(const shmemdi_ep_t *ep,
+					const shmemdi_reservation_t *reserved, uint32_t wqebb,
+					shmemdi_signal_t sig, shmemdi_put_keys_t keys)
 {
 	shmemdi_mem_t sink = {0, 0};
 	shmemdi_wqe_t q = {{0}};
 
 	if (sig.op == SHMEMD_SIGNAL_ADD)
-		sink = shmemdi_bounce_mem(ep->sink, keys.sink, post->line.path);
-	shmemdi_wqe_signal(&q, shmemdi_sq_at(post, wqebb, 1, wqebb),
-			   shmemdi_peer_mem(ep, sig.word, keys.signal, post->line.path), sink, sig);
-	shmemdi_sq_write(&ep->c, post, wqebb, &q, sig.op == SHMEMD_SIGNAL_ADD ? 4 : 3);
+		sink = shmemdi_bounce_mem(ep->sink, keys.sink, reserved->line.path);
+	shmemdi_wqe_signal(&q, shmemdi_sq_at(reserved, wqebb, 1, wqebb),
+			   shmemdi_peer_mem(ep, sig.word, keys.signal, reserved->line.path), sink,
+			   sig);
+	shmemdi_sq_write(&ep->c, reserved, wqebb, &q, sig.op == SHMEMD_SIGNAL_ADD ? 4 : 3);
 }
 
 /* Is the put simple: one WRITE that names src? Any other put takes the general path
@@ -159,15 +160,15 @@ SHMEMD_FN uint32_t shmemdi_word_wqebbs(shmemdi_word_t word)
 }
 
 /* Write the WQE of a word from the reservation's WQEBB `wqebb` on, as its request `request`. */
-SHMEMD_FN void shmemdi_nic_write_word(const shmemdi_ep_t *ep, const shmemdi_reservation_t *post,
+SHMEMD_FN void shmemdi_nic_write_word(const shmemdi_ep_t *ep, const shmemdi_reservation_t *reserved,
 				      uint32_t wqebb, uint32_t request, shmemdi_word_t word,
 				      int is_amo, shmemdi_put_keys_t keys)
 {
 	uint32_t words[7] = {(uint32_t)word.value, (uint32_t)(word.value >> 32), 0, 0, 0, 0, 0};
 	shmemdi_nic_amo_t amo = shmemdi_nic_amo(word.kind, word.value, 0, word.width);
 	uint32_t wqebbs = is_amo ? shmemdi_word_wqebbs(word) : 1;
-	shmemdi_wqe_at_t at = shmemdi_sq_at(post, wqebb, wqebbs, request);
-	uint64_t path = post->line.path;
+	shmemdi_wqe_at_t at = shmemdi_sq_at(reserved, wqebb, wqebbs, request);
+	uint64_t path = reserved->line.path;
 	shmemdi_mem_t remote = shmemdi_peer_mem(ep, word.sym, keys.dst, path);
 	shmemdi_wqe_t q = {{0}};
 
@@ -176,7 +177,7 @@ SHMEMD_FN void shmemdi_nic_write_word(const shmemdi_ep_t *ep, const shmemdi_rese
 				word.width);
 	else
 		shmemdi_wqe_write_inline(&q, at, remote, words, word.width);
-	shmemdi_sq_write(&ep->c, post, wqebb, &q, is_amo ? 3 + wqebbs : 3);
+	shmemdi_sq_write(&ep->c, reserved, wqebb, &q, is_amo ? 3 + wqebbs : 3);
 }
 
 SHMEMD_FN shmemdi_put_keys_t shmemdi_word_keys(const shmemdi_ep_t *ep, shmemdi_word_t word)
@@ -198,14 +199,14 @@ SHMEMD_FN_COLD int shmemdi_nic_word_lanes(shmemdi_ref_t ref, shmemdi_call_t call
 	uint32_t wqebbs = shmemdi_word_wqebbs(word);
 	shmemdi_lanes_t lanes = shmemdi_lanes_on(&ep.c, wqebbs, how);
 	shmemdi_put_keys_t keys = shmemdi_word_keys(&ep, word);
-	shmemdi_reservation_t post = {0, 0, 0, {0, 0, 0, 0, 0}, 0, 0};
-	int status = shmemdi_lanes_start(&ep.c, call, lanes, wqebbs, 1, &post);
+	shmemdi_reservation_t reserved = {0, 0, 0, {0, 0, 0, 0, 0}, 0, 0};
+	int status = shmemdi_lanes_start(&ep.c, call, lanes, wqebbs, 1, &reserved);
 
 	if (status != SHMEMD_OK)
 		return status;
-	shmemdi_nic_write_word(&ep, &post, wqebbs * lanes.rank, lanes.rank, word,
+	shmemdi_nic_write_word(&ep, &reserved, wqebbs * lanes.rank, lanes.rank, word,
 			       shmemdi_word_is_amo(word), keys);
-	(void)shmemdi_lanes_submit(&ep.c, lanes, &post, how, 1);
+	(void)shmemdi_lanes_submit(&ep.c, lanes, &reserved, how, 1);
 	return SHMEMD_OK;
 }
 
@@ -234,14 +235,14 @@ SHMEMD_FN_COLD int shmemdi_nic_word_slow(shmemdi_ref_t ref, shmemdi_call_t call,
  * keys. */
 SHMEMD_FN int shmemdi_nic_word_post(const shmemdi_ep_t *ep, shmemdi_call_t call,
 				    shmemdi_word_t word, int is_amo, shmemdi_how_t how,
-				    shmemdi_reservation_t *post, shmemdi_put_keys_t keys)
+				    shmemdi_reservation_t *reserved, shmemdi_put_keys_t keys)
 {
-	if (SHMEMD_ARCH_UNLIKELY(shmemdi_sq_needs_slow_path(&ep->c, post)))
+	if (SHMEMD_ARCH_UNLIKELY(shmemdi_sq_needs_slow_path(&ep->c, reserved)))
 		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_slow)(shmemdi_ref(&ep->c), call, word,
-								   how, post->resv);
-	(void)shmemdi_sq_begin(post);
-	shmemdi_nic_write_word(ep, post, 0, 0, word, is_amo, keys);
-	(void)shmemdi_sq_submit(&ep->c, post, how);
+								   how, reserved->resv);
+	(void)shmemdi_sq_begin(reserved);
+	shmemdi_nic_write_word(ep, reserved, 0, 0, word, is_amo, keys);
+	(void)shmemdi_sq_submit(&ep->c, reserved, how);
 	return SHMEMD_OK;
 }
 
@@ -338,7 +339,7 @@ SHMEMD_FN_COLD int shmemdi_nic_put_lanes(shmemdi_ref_t ref, shmemdi_call_t call,
 {
 	shmemdi_ep_t ep = shmemdi_ep_k(ref.ctx, ref.pe, ref.k);
 	uint32_t wqebbs = shmemdi_put_wqebbs(&put);
-	shmemdi_reservation_t post = {0, 0, 0, {0, 0, 0, 0, 0}, 0, 0};
+	shmemdi_reservation_t reserved = {0, 0, 0, {0, 0, 0, 0, 0}, 0, 0};
 	shmemdi_put_keys_t keys;
 	shmemdi_ticket_t ticket;
 	shmemdi_lanes_t lanes;
@@ -348,13 +349,13 @@ SHMEMD_FN_COLD int shmemdi_nic_put_lanes(shmemdi_ref_t ref, shmemdi_call_t call,
 		return shmemdi_nic_put_segments(ref, call, put, 0, shmemdi_wr_post);
 	lanes = shmemdi_lanes_on(&ep.c, wqebbs, put.how);
 	keys = shmemdi_put_keys(&ep, &put);
-	status = shmemdi_lanes_start(&ep.c, call, lanes, wqebbs, wqebbs, &post);
+	status = shmemdi_lanes_start(&ep.c, call, lanes, wqebbs, wqebbs, &reserved);
 	if (status != SHMEMD_OK)
 		return status;
-	shmemdi_nic_write_data(&ep, &post, wqebbs * lanes.rank, &put, keys);
+	shmemdi_nic_write_data(&ep, &reserved, wqebbs * lanes.rank, &put, keys);
 	if (put.sig.op >= 0)
-		shmemdi_nic_write_signal(&ep, &post, wqebbs * lanes.rank + 1, put.sig, keys);
-	ticket = shmemdi_lanes_submit(&ep.c, lanes, &post, put.how, 1);
+		shmemdi_nic_write_signal(&ep, &reserved, wqebbs * lanes.rank + 1, put.sig, keys);
+	ticket = shmemdi_lanes_submit(&ep.c, lanes, &reserved, put.how, 1);
 	if (!put.how.will_wait)
 		return SHMEMD_OK;
 	return shmemdi_cq_wait(ref, call, ticket, shmemdi_limit_default(ref.ctx, ref.pe));
@@ -367,41 +368,42 @@ SHMEMD_FN_COLD int shmemdi_nic_put_lanes(shmemdi_ref_t ref, shmemdi_call_t call,
  * basic block, and would otherwise issue the reservation behind all that the test and the addresses
  * of the keys need, some 40 instructions. */
 SHMEMD_FN int shmemdi_nic_put_reserve(const shmemdi_ep_t *ep, const shmemdi_put_t *put,
-				      shmemdi_reservation_t *post)
+				      shmemdi_reservation_t *reserved)
 {
 	uint32_t wqebbs = shmemdi_put_wqebbs(put);
 
-	shmemdi_sq_reserve(&ep->c, post, wqebbs, wqebbs);
+	shmemdi_sq_reserve(&ep->c, reserved, wqebbs, wqebbs);
 	return shmemdi_is_simple(ep, put);
 }
 
 /* Post a put that has been reserved for, in any form, and wait if it blocks. */
 SHMEMD_FN int shmemdi_nic_put_reserved(const shmemdi_ep_t *ep, shmemdi_call_t call,
-				       const shmemdi_put_t *put, const shmemdi_reservation_t *post)
+				       const shmemdi_put_t *put,
+				       const shmemdi_reservation_t *reserved)
 {
-	return SHMEMD_ARCH_INDIRECT(shmemdi_nic_put_segments)(shmemdi_ref(&ep->c), call, *put,
-							      post->resv, shmemdi_wr_post_alone);
+	return SHMEMD_ARCH_INDIRECT(shmemdi_nic_put_segments)(
+		shmemdi_ref(&ep->c), call, *put, reserved->resv, shmemdi_wr_post_alone);
 }
 
 /* Post a simple put that has been reserved for, with its keys. Sets *must_wait if the caller must
  * wait for the CQE that *ticket names: if the put blocks and has not taken the slow path, on which
  * shmemdi_nic_put_reserved has waited. */
 SHMEMD_FN int shmemdi_nic_put_post(const shmemdi_ep_t *ep, shmemdi_call_t call,
-				   const shmemdi_put_t *put, shmemdi_reservation_t *post,
+				   const shmemdi_put_t *put, shmemdi_reservation_t *reserved,
 				   shmemdi_put_keys_t keys, shmemdi_ticket_t *ticket,
 				   int *must_wait)
 {
 	*must_wait = 0;
-	if (SHMEMD_ARCH_UNLIKELY(shmemdi_sq_needs_slow_path(&ep->c, post)))
-		return shmemdi_nic_put_reserved(ep, call, put, post);
+	if (SHMEMD_ARCH_UNLIKELY(shmemdi_sq_needs_slow_path(&ep->c, reserved)))
+		return shmemdi_nic_put_reserved(ep, call, put, reserved);
 	/* What the reservation took: a simple put has data. With constants the compiler knows which
 	 * WQE is the last one, the one that requests the CQE (shmemdi_sq_at). */
-	post->wqebbs = post->requests = put->sig.op >= 0 ? 2 : 1;
-	(void)shmemdi_sq_begin(post);
-	shmemdi_nic_write_data(ep, post, 0, put, keys);
+	reserved->wqebbs = reserved->requests = put->sig.op >= 0 ? 2 : 1;
+	(void)shmemdi_sq_begin(reserved);
+	shmemdi_nic_write_data(ep, reserved, 0, put, keys);
 	if (put->sig.op >= 0)
-		shmemdi_nic_write_signal(ep, post, 1, put->sig, keys);
-	*ticket = shmemdi_sq_submit(&ep->c, post, put->how);
+		shmemdi_nic_write_signal(ep, reserved, 1, put->sig, keys);
+	*ticket = shmemdi_sq_submit(&ep->c, reserved, put->how);
 	*must_wait = put->how.will_wait;
 	return SHMEMD_OK;
 }
@@ -409,22 +411,22 @@ SHMEMD_FN int shmemdi_nic_put_post(const shmemdi_ep_t *ep, shmemdi_call_t call,
 /* A put by one thread: the first of a group posts so for its group. */
 SHMEMD_FN int shmemdi_nic_put(const shmemdi_ep_t *ep, shmemdi_call_t call, const shmemdi_put_t *put)
 {
-	shmemdi_reservation_t post;
+	shmemdi_reservation_t reserved;
 	shmemdi_put_keys_t keys;
 	shmemdi_ticket_t ticket;
 	int status, must_wait;
 
 	if (shmemdi_put_wqebbs(put) == 0)
 		return SHMEMD_OK;
-	if (SHMEMD_ARCH_UNLIKELY(!shmemdi_nic_put_reserve(ep, put, &post)))
-		return shmemdi_nic_put_reserved(ep, call, put, &post);
+	if (SHMEMD_ARCH_UNLIKELY(!shmemdi_nic_put_reserve(ep, put, &reserved)))
+		return shmemdi_nic_put_reserved(ep, call, put, &reserved);
 	keys = shmemdi_put_keys(ep, put);
 	/* Never true. It ends the basic block: else ptxas would place the loads of the keys behind
 	 * the instructions that wait for the reservation, and they would take a trip of their own.
 	 */
 	if (SHMEMD_ARCH_UNLIKELY(shmemd_arch_opaque_zero()))
 		return SHMEMD_OK;
-	status = shmemdi_nic_put_post(ep, call, put, &post, keys, &ticket, &must_wait);
+	status = shmemdi_nic_put_post(ep, call, put, &reserved, keys, &ticket, &must_wait);
 	if (!must_wait)
 		return status;
 	return shmemdi_cq_wait_inline(&ep->c, call, ticket,

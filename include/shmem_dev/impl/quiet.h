@@ -33,35 +33,35 @@ SHMEMD_FN shmemdi_flush_keys_t shmemdi_flush_keys(const shmemdi_ep_t *ep)
 }
 
 /* Write the READ of the target's heap where it begins, which is memory as long as the job lasts. */
-SHMEMD_FN void shmemdi_flush_write(const shmemdi_ep_t *ep, const shmemdi_reservation_t *post,
+SHMEMD_FN void shmemdi_flush_write(const shmemdi_ep_t *ep, const shmemdi_reservation_t *reserved,
 				   shmemdi_flush_keys_t keys)
 {
-	uint64_t path = post->line.path;
+	uint64_t path = reserved->line.path;
 	shmemdi_wqe_t q = {{0}};
 
-	shmemdi_wqe_read(&q, shmemdi_sq_at(post, 0, 1, 0),
+	shmemdi_wqe_read(&q, shmemdi_sq_at(reserved, 0, 1, 0),
 			 shmemdi_peer_mem(ep, ep->heap, keys.target, path),
 			 shmemdi_bounce_mem(ep->sink, keys.sink, path), SHMEMDI_FLUSH_NBYTES);
-	shmemdi_sq_write(&ep->c, post, 0, &q, 3);
+	shmemdi_sq_write(&ep->c, reserved, 0, &q, 3);
 }
 
 /* Post a READ, and note it in `flush`. The keys are loaded in the same trip as the line. */
 SHMEMD_FN int shmemdi_flush_read(const shmemdi_ep_t *ep, shmemdi_call_t call)
 {
 	shmemdi_how_t how = {SHMEMD_RING_NOW, 1, 1, 1};
-	shmemdi_reservation_t post;
+	shmemdi_reservation_t reserved;
 	shmemdi_flush_keys_t keys;
 	uint64_t word;
 	int status;
 
-	shmemdi_sq_reserve(&ep->c, &post, 1, 1);
+	shmemdi_sq_reserve(&ep->c, &reserved, 1, 1);
 	keys = shmemdi_flush_keys(ep);
-	status = shmemdi_sq_wait_begin(&ep->c, call, &post);
+	status = shmemdi_sq_wait_begin(&ep->c, call, &reserved);
 	if (status != SHMEMD_OK)
 		return status;
-	shmemdi_flush_write(ep, &post, keys);
-	shmemdi_sq_count(&ep->c, &post);
-	word = shmemdi_sq_submit_general(ep->c, shmemdi_sq_pending(&post), how);
+	shmemdi_flush_write(ep, &reserved, keys);
+	shmemdi_sq_count(&ep->c, &reserved);
+	word = shmemdi_sq_submit_general(ep->c, shmemdi_sq_pending(&reserved), how);
 	/* Not published: the channel has failed, and `flush` names an earlier READ. */
 	return word & SHMEMDI_TICKET_VOID ? shmemdi_channel_status(&ep->c) : SHMEMD_OK;
 }

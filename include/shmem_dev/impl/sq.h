@@ -82,9 +82,8 @@ SHMEMD_FN shmemdi_how_t shmemdi_how(int when, int will_wait)
 
 /* Wait until all WQEBBs before `end` are complete: reserved WQEBBs cannot be given back, and all
  * later posters wait for them. When the PE has failed, the channel fails. When nothing at all
- * completes within the time limit, the channel fails, too; with fail-over (SHMEMD_CTX_FT) this
- * thread reports a suspicion to the host instead, and goes on waiting. resv: the reservation word
- * that this poster found. */
+ * completes within the time limit, the channel fails, too, but with fail-over (SHMEMD_CTX_FT) this
+ * thread reports a suspicion to the host, and goes on waiting. resv: as this poster found it. */
 SHMEMD_FN void shmemdi_sq_wait_space(const shmemdi_chan_t *c, shmemdi_call_t call, uint64_t resv,
 				     uint32_t end)
 {
@@ -146,8 +145,7 @@ SHMEMD_FN void shmemdi_sq_set_used(const shmemdi_chan_t *c)
  * return a snapshot whose words are of one path: that of the reservation or a later one. If the
  * queue is idle, set the channel's bit in `used` first. If the channel has failed, the snapshot's
  * path word has the status, and the error is recorded, also if the channel had failed before the
- * call: the host may have cleared the record since. resv: the reservation word as this poster found
- * it. */
+ * call: the host may have cleared the record since. resv: as for shmemdi_sq_wait_space. */
 SHMEMD_FN_COLD shmemdi_line_t shmemdi_sq_wait_room(shmemdi_ref_t ref, shmemdi_call_t call,
 						   uint64_t resv, uint32_t end)
 {
@@ -180,8 +178,7 @@ SHMEMD_FN int shmemdi_line_needs_slow_path(shmemdi_line_t line, uint64_t resv, u
 	       shmemdi_line_shows_idle(line, SHMEMD_RESV_INDEX(resv));
 }
 
-/* Reserve WQEBBs, and the numbers of `requests` requests among them. Returns the reservation word
- * as it was. */
+/* Reserve WQEBBs, and the numbers of `requests` requests among them. Returns the old `resv`. */
 SHMEMD_FN uint64_t shmemdi_sq_reserve_word(const shmemdi_chan_t *c, uint32_t wqebbs,
 					   uint32_t requests)
 {
@@ -191,35 +188,36 @@ SHMEMD_FN uint64_t shmemdi_sq_reserve_word(const shmemdi_chan_t *c, uint32_t wqe
 
 /* Reserve, and take the snapshot. The results are first needed by shmemdi_sq_needs_slow_path: loads
  * that the caller issues before that overlap with these. */
-SHMEMD_FN void shmemdi_sq_reserve(const shmemdi_chan_t *c, shmemdi_reservation_t *post,
+SHMEMD_FN void shmemdi_sq_reserve(const shmemdi_chan_t *c, shmemdi_reservation_t *reserved,
 				  uint32_t wqebbs, uint32_t requests)
 {
-	post->wqebbs = wqebbs;
-	post->requests = requests;
-	post->resv = shmemdi_sq_reserve_word(c, wqebbs, requests);
-	post->line = shmemdi_line(c->ch);
+	reserved->wqebbs = wqebbs;
+	reserved->requests = requests;
+	reserved->resv = shmemdi_sq_reserve_word(c, wqebbs, requests);
+	reserved->line = shmemdi_line(c->ch);
 }
 
 /* All WQEBBs before this index must be complete before the reservation can be written. */
 SHMEMD_FN uint32_t shmemdi_sq_space_index(const shmemdi_chan_t *c,
-					  const shmemdi_reservation_t *post)
+					  const shmemdi_reservation_t *reserved)
 {
-	return SHMEMD_RESV_INDEX(post->resv) + post->wqebbs - shmemdi_depth(c);
+	return SHMEMD_RESV_INDEX(reserved->resv) + reserved->wqebbs - shmemdi_depth(c);
 }
 
-SHMEMD_FN int shmemdi_sq_needs_slow_path(const shmemdi_chan_t *c, const shmemdi_reservation_t *post)
+SHMEMD_FN int shmemdi_sq_needs_slow_path(const shmemdi_chan_t *c,
+					 const shmemdi_reservation_t *reserved)
 {
-	return shmemdi_line_needs_slow_path(post->line, post->resv,
-					    shmemdi_sq_space_index(c, post));
+	return shmemdi_line_needs_slow_path(reserved->line, reserved->resv,
+					    shmemdi_sq_space_index(c, reserved));
 }
 
 /* The slow path. A caller that has loaded other values hands its reservation over (impl/put.h)
  * instead: keeping them across the wait would cost registers. */
 SHMEMD_FN void shmemdi_sq_wait(const shmemdi_chan_t *c, shmemdi_call_t call,
-			       shmemdi_reservation_t *post)
+			       shmemdi_reservation_t *reserved)
 {
-	post->line = shmemdi_sq_wait_room(shmemdi_ref(c), call, post->resv,
-					  shmemdi_sq_space_index(c, post));
+	reserved->line = shmemdi_sq_wait_room(shmemdi_ref(c), call, reserved->resv,
+					      shmemdi_sq_space_index(c, reserved));
 }
 
 /* Called when the snapshot does not need the slow path, or with the snapshot that the slow path
@@ -227,53 +225,54 @@ SHMEMD_FN void shmemdi_sq_wait(const shmemdi_chan_t *c, shmemdi_call_t call,
  * SHMEMD_OK, the caller writes nothing. If it is, the caller writes its WQEs and then submits them
  * (shmemdi_sq_submit, shmemdi_sq_submit_general or shmemdi_lanes_submit). Before it submits it
  * waits for nothing but coalesced lanes, since every later poster waits for it. */
-SHMEMD_FN int shmemdi_sq_begin(shmemdi_reservation_t *post)
+SHMEMD_FN int shmemdi_sq_begin(shmemdi_reservation_t *reserved)
 {
 	/* It pairs with the loads of the line. `done`: the NIC has read what is overwritten now.
 	 * `ready`: whoever acquires this publication sees the writes of earlier posters, too. */
 	shmemd_arch_fence_acquire();
-	post->first = SHMEMD_RESV_INDEX(post->resv);
-	post->request = SHMEMD_RESV_REQUEST(post->resv);
-	return (int)SHMEMD_PATH_STATUS(post->line.path);
+	reserved->first = SHMEMD_RESV_INDEX(reserved->resv);
+	reserved->request = SHMEMD_RESV_REQUEST(reserved->resv);
+	return (int)SHMEMD_PATH_STATUS(reserved->line.path);
 }
 
 /* Take the slow path if the snapshot needs it, then begin. */
 SHMEMD_FN int shmemdi_sq_wait_begin(const shmemdi_chan_t *c, shmemdi_call_t call,
-				    shmemdi_reservation_t *post)
+				    shmemdi_reservation_t *reserved)
 {
-	if (SHMEMD_ARCH_UNLIKELY(shmemdi_sq_needs_slow_path(c, post)))
-		shmemdi_sq_wait(c, call, post);
-	return shmemdi_sq_begin(post);
+	if (SHMEMD_ARCH_UNLIKELY(shmemdi_sq_needs_slow_path(c, reserved)))
+		shmemdi_sq_wait(c, call, reserved);
+	return shmemdi_sq_begin(reserved);
 }
 
 /* All of the above, where nothing is to be loaded meanwhile. */
 SHMEMD_FN int shmemdi_sq_start(const shmemdi_chan_t *c, shmemdi_call_t call,
-			       shmemdi_reservation_t *post, uint32_t wqebbs, uint32_t requests)
+			       shmemdi_reservation_t *reserved, uint32_t wqebbs, uint32_t requests)
 {
-	shmemdi_sq_reserve(c, post, wqebbs, requests);
-	return shmemdi_sq_wait_begin(c, call, post);
+	shmemdi_sq_reserve(c, reserved, wqebbs, requests);
+	return shmemdi_sq_wait_begin(c, call, reserved);
 }
 
 /* Write */
 
 /* Place of the WQE of n WQEBBs that begins `wqebb` WQEBBs and `request` requests after the start of
  * the reservation. The last WQE requests a CQE. */
-SHMEMD_FN shmemdi_wqe_at_t shmemdi_sq_at(const shmemdi_reservation_t *post, uint32_t wqebb,
+SHMEMD_FN shmemdi_wqe_at_t shmemdi_sq_at(const shmemdi_reservation_t *reserved, uint32_t wqebb,
 					 uint32_t n, uint32_t request)
 {
-	shmemdi_wqe_at_t at = {shmemdi_qp_index(post->line.path, post->first + wqebb),
-			       SHMEMD_PATH_QPN_BE(post->line.path),
-			       wqebb + n == post->wqebbs ? SHMEMD_MLX5_CQ_UPDATE : 0,
-			       post->request + request};
+	shmemdi_wqe_at_t at = {shmemdi_qp_index(reserved->line.path, reserved->first + wqebb),
+			       SHMEMD_PATH_QPN_BE(reserved->line.path),
+			       wqebb + n == reserved->wqebbs ? SHMEMD_MLX5_CQ_UPDATE : 0,
+			       reserved->request + request};
 	return at;
 }
 
 /* Store a WQE of `units` 16-byte units at the reservation's WQEBB `wqebb`. The rest of the WQEBB
  * stays as it was: the NIC reads as many units as the WQE says. */
-SHMEMD_FN void shmemdi_sq_write(const shmemdi_chan_t *c, const shmemdi_reservation_t *post,
+SHMEMD_FN void shmemdi_sq_write(const shmemdi_chan_t *c, const shmemdi_reservation_t *reserved,
 				uint32_t wqebb, const shmemdi_wqe_t *q, uint32_t units)
 {
-	char *p = shmemdi_wqebb(c, post->line.path, post->line.queue, post->first + wqebb);
+	char *p = shmemdi_wqebb(c, reserved->line.path, reserved->line.queue,
+				reserved->first + wqebb);
 
 	shmemd_arch_st_wqe(p, q->w[0], q->w[1], q->w[2], q->w[3]);
 	shmemd_arch_st_wqe(p + 16, q->w[4], q->w[5], q->w[6], q->w[7]);
@@ -282,8 +281,8 @@ SHMEMD_FN void shmemdi_sq_write(const shmemdi_chan_t *c, const shmemdi_reservati
 	if (units > 3)
 		shmemd_arch_st_wqe(p + 48, q->w[12], q->w[13], q->w[14], q->w[15]);
 	if (units > 4)
-		shmemd_arch_st_wqe(shmemdi_wqebb(c, post->line.path, post->line.queue,
-						 post->first + wqebb + 1),
+		shmemd_arch_st_wqe(shmemdi_wqebb(c, reserved->line.path, reserved->line.queue,
+						 reserved->first + wqebb + 1),
 				   q->w[16], q->w[17], q->w[18], q->w[19]);
 }
 
@@ -408,8 +407,7 @@ SHMEMD_FN shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t dep
 	return turn;
 }
 
-/* The mark that a poster leaves. A poster that will wait for its completion leaves none: it needs
- * the number of its CQE. */
+/* The mark that a poster leaves: none if it needs the number of its CQE, to wait for it. */
 SHMEMD_FN uint64_t shmemdi_sq_mark(const shmemdi_pending_t *at, shmemdi_how_t how)
 {
 	uint64_t low = SHMEMD_TAG(at->path);
@@ -563,29 +561,31 @@ SHMEMD_FN int shmemdi_sq_is_plain(const shmemdi_pending_t *at, int when)
 	       ((uint32_t)at->ready & flags) != 0;
 }
 
-SHMEMD_FN shmemdi_pending_t shmemdi_sq_pending(const shmemdi_reservation_t *post)
+SHMEMD_FN shmemdi_pending_t shmemdi_sq_pending(const shmemdi_reservation_t *reserved)
 {
-	shmemdi_pending_t at = {post->line.path,  post->line.queue, post->line.doorbell,
-				post->line.ready, post->first,      post->first + post->wqebbs};
+	shmemdi_pending_t at = {reserved->line.path,     reserved->line.queue,
+				reserved->line.doorbell, reserved->line.ready,
+				reserved->first,         reserved->first + reserved->wqebbs};
 	return at;
 }
 
-SHMEMD_FN void shmemdi_sq_count(const shmemdi_chan_t *c, const shmemdi_reservation_t *post)
+SHMEMD_FN void shmemdi_sq_count(const shmemdi_chan_t *c, const shmemdi_reservation_t *reserved)
 {
-	shmemd_arch_red_add_u64(&c->ch->requests, post->requests + shmemd_arch_opaque_zero());
+	shmemd_arch_red_add_u64(&c->ch->requests, reserved->requests + shmemd_arch_opaque_zero());
 }
 
 /* Publish what is written, after a begin that succeeded. */
 SHMEMD_FN shmemdi_ticket_t shmemdi_sq_submit(const shmemdi_chan_t *c,
-					     const shmemdi_reservation_t *post, shmemdi_how_t how)
+					     const shmemdi_reservation_t *reserved,
+					     shmemdi_how_t how)
 {
-	shmemdi_pending_t at = shmemdi_sq_pending(post);
+	shmemdi_pending_t at = shmemdi_sq_pending(reserved);
 	shmemdi_turn_t turn = shmemdi_turn_now(&at, how.when);
 	shmemdi_ticket_t ticket = {SHMEMD_READY_WORD(at.end, SHMEMD_READY_CQES(at.ready),
 						     SHMEMD_READY_EPOCH(at.ready)),
 				   at.queue};
 
-	shmemdi_sq_count(c, post);
+	shmemdi_sq_count(c, reserved);
 	if (SHMEMD_ARCH_UNLIKELY(!shmemdi_sq_is_plain(&at, how.when))) {
 		ticket.word = SHMEMD_ARCH_INDIRECT(shmemdi_sq_submit_general)(*c, at, how);
 	} else if (how.when == SHMEMD_RING_DEFERRED) {

@@ -124,24 +124,24 @@ static void switch_in_turn(const ring_pe_t *p)
 	const shmemdi_ep_t ep = shmemdi_ep_k(&p->ctx, p->target, p->ctx.channel);
 	char *word = (char *)word_of(&p->ctx, AREA_TARGET, LAST + RING_THREADS_MAX);
 	const shmemdi_put_keys_t keys = {.signal = shmemdi_keys(shmemdi_rkey(&ep, word))};
-	shmemdi_reservation_t post = {.wqebbs = 1, .requests = 1};
+	shmemdi_reservation_t reserved = {.wqebbs = 1, .requests = 1};
 
 	shmemd_channel_signal_set(&p->ctx, (uint64_t *)(void *)word, 1, p->target,
 				  SHMEMD_RING_DEFERRED);
-	post.resv = shmemd_arch_atom_add_u64(&ep.c.ch->resv, SHMEMD_RESV_ADD(1, 1));
+	reserved.resv = shmemd_arch_atom_add_u64(&ep.c.ch->resv, SHMEMD_RESV_ADD(1, 1));
 	do {
 		shmemd_arch_spin_hint();
 		if (shmemdi_switch_is_pending(&p->ctx))
-			shmemdi_serve(&p->ctx, ep.c.ch, post.resv);
-		post.line = shmemdi_line(ep.c.ch);
-	} while (SHMEMD_READY_EPOCH(post.line.ready) == SHMEMD_RESV_EPOCH(post.resv) &&
+			shmemdi_serve(&p->ctx, ep.c.ch, reserved.resv);
+		reserved.line = shmemdi_line(ep.c.ch);
+	} while (SHMEMD_READY_EPOCH(reserved.line.ready) == SHMEMD_RESV_EPOCH(reserved.resv) &&
 		 !shmemd_arch_ld_acquire_u64(word_of(&p->ctx, AREA_FLUSH, END)));
-	shmemdi_sq_wait(&ep.c, shmemdi_call(SHMEMD_OP_PUT, 0, 0), &post);
-	EXPECT_IS(shmemdi_sq_begin(&post), SHMEMD_OK);
-	shmemdi_nic_write_signal(&ep, &post, 0,
+	shmemdi_sq_wait(&ep.c, shmemdi_call(SHMEMD_OP_PUT, 0, 0), &reserved);
+	EXPECT_IS(shmemdi_sq_begin(&reserved), SHMEMD_OK);
+	shmemdi_nic_write_signal(&ep, &reserved, 0,
 				 shmemdi_signal((uint64_t *)(void *)word, 2, SHMEMD_SIGNAL_SET),
 				 keys);
-	shmemdi_sq_submit(&ep.c, &post, shmemdi_how(SHMEMD_RING_DEFAULT, 0));
+	shmemdi_sq_submit(&ep.c, &reserved, shmemdi_how(SHMEMD_RING_DEFAULT, 0));
 }
 
 static void note_sent(void)
