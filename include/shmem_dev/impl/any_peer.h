@@ -65,9 +65,9 @@ SHMEMD_FN int shmemdi_latched(const shmemd_ctx_t *ctx, int status)
 		       : status;
 }
 
-SHMEMD_FN shmemdi_how_t shmemdi_op_how(const shmemdi_op_t *op, int is_alone)
+SHMEMD_FN shmemdi_how_t shmemdi_op_how(const shmemdi_op_t *op, int posts_alone)
 {
-	shmemdi_how_t how = {(uint8_t)op->when, (uint8_t)op->is_blocking, 0, (uint8_t)is_alone};
+	shmemdi_how_t how = {(uint8_t)op->when, (uint8_t)op->is_blocking, 0, (uint8_t)posts_alone};
 	return how;
 }
 
@@ -220,7 +220,7 @@ SHMEMD_FN int shmemdi_put_of_thread(shmemdi_target_t target, shmemdi_op_t op, sh
 
 	if (shmemdi_put_wqebbs(&put) == 0)
 		return SHMEMD_OK;
-	if (!put.how.is_alone)
+	if (!put.how.posts_alone)
 		return shmemdi_latched(target.ep.c.ctx,
 				       SHMEMD_ARCH_INDIRECT(shmemdi_nic_put_lanes)(
 					       shmemdi_ref(&target.ep.c), op.call, put));
@@ -361,7 +361,7 @@ SHMEMD_FN int shmemdi_word_by_nic(const shmemdi_ep_t *ep, shmemdi_call_t call, s
 	shmemdi_reservation_t reserved;
 	shmemdi_put_keys_t keys;
 
-	if (!how.is_alone)
+	if (!how.posts_alone)
 		return shmemdi_latched(ep->c.ctx, SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_lanes)(
 							  shmemdi_ref(&ep->c), call, word, how));
 	shmemdi_sq_reserve(&ep->c, &reserved, shmemdi_word_wqebbs(word), 1);

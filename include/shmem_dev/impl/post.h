@@ -132,7 +132,7 @@ SHMEMD_FN shmemdi_lanes_t shmemdi_lanes_on(const shmemdi_chan_t *c, uint32_t lik
 SHMEMD_FN shmemdi_lanes_t shmemdi_wr_lanes(const shmemdi_ep_t *ep, const shmemdi_wrs_t *wrs,
 					   uint32_t wqebbs)
 {
-	if (wrs->how.is_alone || wqebbs * 32 > SHMEMD_MIN_DEPTH)
+	if (wrs->how.posts_alone || wqebbs * 32 > SHMEMD_MIN_DEPTH)
 		return shmemdi_lanes_self();
 	return shmemdi_lanes_on(&ep->c,
 				wqebbs | (wrs->n - 1) << 2 |

@@ -302,13 +302,15 @@ SHMEMD_FN void shmemdi_wr_fill(const shmemdi_ep_t *ep, shmemdi_put_t *put, shmem
 	}
 }
 
-/* Any put: segment by segment, each posted by `post`. how.is_alone: the caller has reserved
- * shmemdi_put_wqebbs, and found `resv`. Otherwise the converged lanes reserve together. */
+/* Any put: segment by segment, each posted by `post`. A thread that posts alone has reserved
+ * shmemdi_put_wqebbs() WQEBBs before the call, and found `resv`. Coalesced lanes have not reserved:
+ * they reserve together, segment by segment. */
 SHMEMD_FN_COLD int shmemdi_nic_put_segments(shmemdi_ref_t ref, shmemdi_call_t call,
 					    shmemdi_put_t put, uint64_t resv,
 					    shmemdi_wr_post_t *post)
 {
-	uint32_t n_reserved = put.how.is_alone ? shmemdi_put_wqebbs(&put) : 0;
+	int is_reserved = put.how.posts_alone;
+	uint32_t n_reserved = is_reserved ? shmemdi_put_wqebbs(&put) : 0;
 	int status = SHMEMD_OK, is_src_free = 1;
 	shmemdi_posted_t posted;
 	shmemdi_wrs_t wrs;

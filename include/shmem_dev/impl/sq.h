@@ -65,11 +65,10 @@ typedef struct shmemdi_pending {
 
 /* What the caller wants of a posting. */
 typedef struct shmemdi_how_t {
-	uint8_t when;      /* shmemd_ring_mode */
-	uint8_t will_wait; /* the caller waits for the CQE, and so needs its number */
-	uint8_t is_flush;  /* a READ that completes everything before it: note it in `flush` */
-	uint8_t is_alone;  /* No coalescing. In the struct that shmemdi_nic_put_segments gets, 1
-			      also means that the caller has reserved shmemdi_put_wqebbs() WQEBBs */
+	uint8_t when;        /* shmemd_ring_mode */
+	uint8_t will_wait;   /* the caller waits for the CQE, and so needs its number */
+	uint8_t is_flush;    /* a READ that completes everything before it: note it in `flush` */
+	uint8_t posts_alone; /* the thread posts for itself, not coalesced with other lanes */
 } shmemdi_how_t;
 
 SHMEMD_FN shmemdi_how_t shmemdi_how(int when, int will_wait)

@@ -86,7 +86,8 @@ static int lock_byte(int fd, int command, short type, off_t byte)
 	return err;
 }
 
-static bool is_alone(int fd)
+/* Does no other process use the file? Each process that uses it holds a lock. */
+static bool is_only_user(int fd)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = N_HOSTS};
 	return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
@@ -174,7 +175,7 @@ static int resize(int fd, off_t nbytes)
 static int open_directory(shm_t *s)
 {
 	off_t nbytes = DIRECTORY_NBYTES + (off_t)N_HOSTS * N_HOSTS * RING_NBYTES;
-	int is_new = is_alone(s->fd), err = is_new ? resize(s->fd, nbytes) : 0;
+	int is_new = is_only_user(s->fd), err = is_new ? resize(s->fd, nbytes) : 0;
 	if (err)
 		return err;
 	s->directory = map(s, 0, DIRECTORY_NBYTES);
@@ -218,7 +219,7 @@ static void leave(shm_t *s)
 	/* without the lock the file remains for the next process to leave */
 	int err = lock_gate(s->fd);
 	__atomic_store_n(&s->directory->seats[s->host].is_taken, 0, __ATOMIC_RELAXED);
-	if (!err && is_alone(s->fd))
+	if (!err && is_only_user(s->fd))
 		unlink(s->path);
 	close(s->fd); /* releases all locks */
 }
@@ -285,7 +286,7 @@ int mlx5swi_shm_open(const char *name)
 	if (err) {
 		refuse(s->path, err);
 		unmap(s);
-		if (is_alone(s->fd))
+		if (is_only_user(s->fd))
 			unlink(s->path);
 		close(s->fd);
 		free(s);
