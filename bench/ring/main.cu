@@ -180,9 +180,9 @@ int main(int argc, char **argv)
 	cudaDeviceProp prop;
 	int n_gpus = 0, is_parts = argc == 2 && strcmp(argv[1], "--parts") == 0;
 	int is_compare = argc == 2 && strcmp(argv[1], "--compare") == 0;
-	int will_wait = argc == 2 && strcmp(argv[1], "--wait") == 0;
+	int is_wait = argc == 2 && strcmp(argv[1], "--wait") == 0;
 
-	if (argc > 2 || (argc == 2 && !is_parts && !is_compare && !will_wait)) {
+	if (argc > 2 || (argc == 2 && !is_parts && !is_compare && !is_wait)) {
 		fprintf(stderr, "usage: bench_ring [--parts | --wait | --compare]\n");
 		return 2;
 	}
@@ -205,7 +205,7 @@ int main(int argc, char **argv)
 		printf("%s\n", prop.name);
 		return post_compare();
 	}
-	if (will_wait) {
+	if (is_wait) {
 		printf("%s\n", prop.name);
 		return ring_waits();
 	}

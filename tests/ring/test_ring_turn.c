@@ -65,7 +65,7 @@ static void post(const rig_params_t *params, uint32_t number)
 	shmemd_arch_st_release_u32(&n_reserved, number + 1);
 	await(&p->may_submit);
 	p->ticket = shmemdi_sq_submit(&ep.c, &reserved, p->how);
-	if (p->how.will_wait)
+	if (p->how.needs_ticket)
 		status = shmemdi_cq_wait_inline(&ep.c, call, p->ticket,
 						shmemdi_limit_default(ep.c.ctx, ep.c.pe));
 	CHECK_IS(status, 0);
@@ -190,7 +190,7 @@ static rig_test_t posters_test(void (*host)(int pe), uint32_t n, const char *whe
 		posters[i].how.when = when == 'l'                  ? SHMEMD_RING_DEFERRED
 				      : when == 'n' || when == 'f' ? SHMEMD_RING_NOW
 								   : SHMEMD_RING_DEFAULT;
-		posters[i].how.will_wait = when == 'w' || when == 'f';
+		posters[i].how.needs_ticket = when == 'w' || when == 'f';
 		posters[i].how.is_flush = when == 'f';
 		posters[i].wqebbs = n <= 20 && i % 3 == 2 ? 2 : 1;
 		posters[i].at = n_wqebbs;
@@ -239,7 +239,7 @@ static void one_does_not_mark(int pe)
 		return;
 	await_all_reserved();
 	for (uint32_t i = n_posters; i-- > 1;)
-		if (posters[i].how.will_wait)
+		if (posters[i].how.needs_ticket)
 			let(i);
 		else
 			let_mark(i);
@@ -264,7 +264,7 @@ static void one_waits(int pe)
 		return;
 	one_does_not_mark(pe);
 	for (uint32_t i = 0; i < n_posters; i++)
-		if (posters[i].how.will_wait)
+		if (posters[i].how.needs_ticket)
 			check_ticket(i);
 }
 

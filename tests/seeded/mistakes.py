@@ -245,7 +245,7 @@ MISTAKES = [
      "ring_signal", "by_a_thread"),
     ("SEGMENT_RINGS", "put: each segment rings",
      "impl/put.h",
-     "{ {{wrs->how.when = SHMEMD_RING_DEFERRED|wrs->how.when += 0}}; wrs->how.will_wait",
+     "{ {{wrs->how.when = SHMEMD_RING_DEFERRED|wrs->how.when += 0}}; wrs->how.needs_ticket",
      "ring_cost", "costs"),
     ("LANES_WHEN", "lanes: those that ring now and those that defer are coalesced",
      "impl/post.h", "{{(uint64_t)how.when << 4|0}} |",
@@ -276,7 +276,7 @@ MISTAKES = [
      "impl/op.h", "{{shmemdi_op_is_units(op)|1}} && op.g.rank",
      "ring_signal", "both_transports"),
     ("LANES_LEAVE", "publish: other lanes return before it",
-     "impl/post.h", "} {{shmemdi_lanes_sync(lanes)|(void)0}}; if (how.will_wait) ticket",
+     "impl/post.h", "} {{shmemdi_lanes_sync(lanes)|(void)0}}; if (how.needs_ticket) ticket",
      "ring_when", "lanes_return_together"),
     ("GROUP_LEAVE", "publish: other lanes of a group return before it",
      "impl/coalesce.h", "could otherwise read an older `ready`. */ "

@@ -47,7 +47,7 @@ SHMEMD_FN int shmemdi_get_registered(const shmemdi_ep_t *ep, shmemdi_call_t call
 		src += segment;
 		nbytes -= segment;
 	}
-	if (status != SHMEMD_OK || !how.will_wait)
+	if (status != SHMEMD_OK || !how.needs_ticket)
 		return status;
 	return shmemdi_cq_wait(shmemdi_ref(&ep->c), call, posted.ticket,
 			       shmemdi_limit_default(ep->c.ctx, ep->c.pe));
@@ -61,7 +61,7 @@ SHMEMD_FN int shmemdi_get_unregistered(const shmemdi_ep_t *ep, shmemdi_call_t ca
 	shmemdi_wrs_t wrs;
 
 	how.when = SHMEMD_RING_NOW;
-	how.will_wait = 1;
+	how.needs_ticket = 1;
 	SHMEMD_ARCH_NO_UNROLL
 	while (nbytes) {
 		uint64_t left = shmemdi_segment(ep, src, ep->heap, nbytes, 0);
@@ -86,7 +86,7 @@ SHMEMD_FN int shmemdi_get_unregistered(const shmemdi_ep_t *ep, shmemdi_call_t ca
 	return SHMEMD_OK;
 }
 
-/* get, nbytes not 0. Without how.will_wait it may return before registered memory is written. */
+/* get, nbytes not 0. If it does not block, it may return before registered memory is written. */
 SHMEMD_FN_COLD int shmemdi_nic_get(shmemdi_ref_t ref, shmemdi_call_t call, char *dst,
 				   const char *src, uint64_t nbytes, shmemdi_how_t how)
 {

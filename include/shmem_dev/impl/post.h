@@ -118,13 +118,13 @@ SHMEMD_FN int shmemdi_wr_has_dump(const shmemdi_ep_t *ep, const shmemdi_wr_t *wr
 
 /* Coalesce the converged lanes that post alike on one channel, whose address is a multiple of 128.
  * `like` (0 .. 15) encodes the WQEBBs and requests of a lane, and whether it has a bounce buffer.
- * Lanes with will_wait are coalesced only with each other, since lanes without it take no part in
- * the broadcast of the ticket. */
+ * Lanes with needs_ticket are coalesced only with each other, since lanes without it take no part
+ * in the broadcast of the ticket. */
 SHMEMD_FN shmemdi_lanes_t shmemdi_lanes_on(const shmemdi_chan_t *c, uint32_t like,
 					   shmemdi_how_t how)
 {
 	return shmemdi_lanes_coalesced((uint64_t)(uintptr_t)c->ch | like | (uint64_t)how.when << 4 |
-				       (uint64_t)(how.will_wait != 0) << 6);
+				       (uint64_t)(how.needs_ticket != 0) << 6);
 }
 
 /* Lanes that post equally many WQEBBs and work requests, all with a bounce buffer or all without.
@@ -276,7 +276,7 @@ SHMEMD_FN shmemdi_ticket_t shmemdi_lanes_submit(const shmemdi_chan_t *c, shmemdi
 		ticket.word = shmemdi_sq_submit_general(*c, shmemdi_sq_pending(reserved), how);
 	}
 	shmemdi_lanes_sync(lanes);
-	if (how.will_wait)
+	if (how.needs_ticket)
 		ticket.word = shmemdi_lanes_broadcast(lanes, ticket.word);
 	return ticket;
 }

@@ -63,7 +63,7 @@ typedef struct shmemdi_put_t {
 	const char *src;
 	uint64_t nbytes;
 	shmemdi_signal_t sig;
-	shmemdi_how_t how; /* will_wait: until src is free */
+	shmemdi_how_t how; /* of the last posting; needs_ticket: the put blocks */
 } shmemdi_put_t;
 
 /* Keys that the WQEs of one put or word name, each with those of both columns (shmemdi_keys). They
@@ -130,8 +130,9 @@ SHMEMD_FN int shmemdi_is_simple(const shmemdi_ep_t *ep, const shmemdi_put_t *put
 	uint32_t granule = (uint32_t)1 << SHMEMD_LOG_GRANULE(ep->c.geometry);
 	uint32_t to = (uint32_t)shmemdi_offset(ep, put->dst) & (granule - 1);
 	uint32_t from = (uint32_t)shmemdi_offset(ep, put->src) & (granule - 1);
+	int is_blocking = put->how.needs_ticket;
 
-	return put->nbytes > (put->how.will_wait ? SHMEMD_INLINE_NBYTES(ep->c.geometry) : 0u) &&
+	return put->nbytes > (is_blocking ? SHMEMD_INLINE_NBYTES(ep->c.geometry) : 0u) &&
 	       put->nbytes <= granule && shmemdi_is_registered(ep, put->src) &&
 	       (to > from ? to : from) + (uint32_t)put->nbytes <= granule;
 }
@@ -298,7 +299,7 @@ SHMEMD_FN void shmemdi_wr_fill(const shmemdi_ep_t *ep, shmemdi_put_t *put, shmem
 	}
 	if (shmemdi_put_wqebbs(put)) {
 		wrs->how.when = SHMEMD_RING_DEFERRED;
-		wrs->how.will_wait = 0;
+		wrs->how.needs_ticket = 0;
 	}
 }
 
@@ -325,11 +326,11 @@ SHMEMD_FN_COLD int shmemdi_nic_put_segments(shmemdi_ref_t ref, shmemdi_call_t ca
 		shmemdi_wr_fill(&ep, &put, &wrs, n_reserved);
 		is_src_free &= wrs.wr[0].kind != SHMEMDI_WR_WRITE;
 		if (is_src_free) /* no CQE to wait for: another poster may publish this */
-			wrs.how.will_wait = 0;
+			wrs.how.needs_ticket = 0;
 		status = post(&ep, call, &wrs, &posted);
 		n_reserved = 0;
 	}
-	if (status != SHMEMD_OK || !put.how.will_wait || is_src_free)
+	if (status != SHMEMD_OK || !put.how.needs_ticket || is_src_free)
 		return status;
 	return shmemdi_cq_wait(ref, call, posted.ticket, shmemdi_limit_default(ref.ctx, ref.pe));
 }
@@ -358,7 +359,7 @@ SHMEMD_FN_COLD int shmemdi_nic_put_lanes(shmemdi_ref_t ref, shmemdi_call_t call,
 	if (put.sig.op >= 0)
 		shmemdi_nic_write_signal(&ep, &reserved, wqebbs * lanes.rank + 1, put.sig, keys);
 	ticket = shmemdi_lanes_submit(&ep.c, lanes, &reserved, put.how, 1);
-	if (!put.how.will_wait)
+	if (!put.how.needs_ticket)
 		return SHMEMD_OK;
 	return shmemdi_cq_wait(ref, call, ticket, shmemdi_limit_default(ref.ctx, ref.pe));
 }
@@ -406,7 +407,7 @@ SHMEMD_FN int shmemdi_nic_put_post(const shmemdi_ep_t *ep, shmemdi_call_t call,
 	if (put->sig.op >= 0)
 		shmemdi_nic_write_signal(ep, reserved, 1, put->sig, keys);
 	*ticket = shmemdi_sq_submit(&ep->c, reserved, put->how);
-	*must_wait = put->how.will_wait;
+	*must_wait = put->how.needs_ticket;
 	return SHMEMD_OK;
 }
 

@@ -65,15 +65,15 @@ typedef struct shmemdi_pending {
 
 /* What the caller wants of a posting. */
 typedef struct shmemdi_how_t {
-	uint8_t when;        /* shmemd_ring_mode */
-	uint8_t will_wait;   /* the caller waits for the CQE, and so needs its number */
-	uint8_t is_flush;    /* a READ that completes everything before it: note it in `flush` */
-	uint8_t posts_alone; /* the thread posts for itself, not coalesced with other lanes */
+	uint8_t when;         /* shmemd_ring_mode */
+	uint8_t needs_ticket; /* the caller waits for the CQE, and so needs its number */
+	uint8_t is_flush;     /* a READ that completes everything before it: note it in `flush` */
+	uint8_t posts_alone;  /* the thread posts for itself, not coalesced with other lanes */
 } shmemdi_how_t;
 
-SHMEMD_FN shmemdi_how_t shmemdi_how(int when, int will_wait)
+SHMEMD_FN shmemdi_how_t shmemdi_how(int when, int needs_ticket)
 {
-	shmemdi_how_t how = {(uint8_t)when, (uint8_t)(will_wait != 0), 0, 0};
+	shmemdi_how_t how = {(uint8_t)when, (uint8_t)(needs_ticket != 0), 0, 0};
 	return how;
 }
 
@@ -411,7 +411,7 @@ SHMEMD_FN uint64_t shmemdi_sq_mark(const shmemdi_pending_t *at, shmemdi_how_t ho
 {
 	uint64_t low = SHMEMD_TAG(at->path);
 
-	if (how.will_wait)
+	if (how.needs_ticket)
 		return SHMEMD_MARK_NONE;
 	if (how.when == SHMEMD_RING_DEFERRED)
 		low |= SHMEMD_MARK_DEFERRED;
