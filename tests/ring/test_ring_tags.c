@@ -127,7 +127,7 @@ static void puts_as_a_group(const shmemd_ctx_t *ctx, uint64_t *dst, const uint64
 			     shmemdi_how(SHMEMD_RING_DEFAULT, 1)};
 
 	put.how.posts_alone = 1;
-	CHECK_IS(shmemdi_nic_put(&ep, shmemdi_call(SHMEMD_OP_PUT, 0, 0), &put), 0);
+	CHECK_IS(shmemdi_nic_put_leader(&ep, shmemdi_call(SHMEMD_OP_PUT, 0, 0), &put), 0);
 }
 
 static void reads_after_it(const rig_params_t *p)

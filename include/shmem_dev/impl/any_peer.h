@@ -123,8 +123,8 @@ SHMEMD_FN int shmemdi_flush_before_store(const shmemd_ctx_t *ctx, shmemdi_call_t
 /* What has become of a put or get. */
 enum shmemdi_outcome {
 	SHMEMDI_NOT_STARTED, /* a check failed, or there is no transport */
-	/* From shmemdi_put_select: the caller must post. From shmemdi_put_of_group, _put_by and
-	 * _get_any: they have posted, or the post has failed. */
+	/* From shmemdi_put_select: the caller must post. From shmemdi_put_of_group, _put_to_target
+	 * and _get_any: they have posted, or the post has failed. */
 	SHMEMDI_BY_NIC,
 	SHMEMDI_MAPPED /* the group copies */
 };
@@ -181,7 +181,7 @@ SHMEMD_FN_ANY_PEER shmemdi_copying_t shmemdi_put_of_group(const shmemd_ctx_t *ct
 		return copying;
 	if (op.g.rank == 0) {
 		shmemdi_fence_before_add(ctx, target, op.pe, sig);
-		copying.status = shmemdi_nic_put(&target.ep, op.call, &put);
+		copying.status = shmemdi_nic_put_leader(&target.ep, op.call, &put);
 	}
 	if (op.g.rank < 32)
 		shmemdi_warp_rejoin(op.g);
@@ -232,9 +232,9 @@ SHMEMD_FN int shmemdi_put_of_thread(shmemdi_target_t target, shmemdi_op_t op, sh
 				shmemdi_put_keys(&target.ep, &put));
 }
 
-/* A put to any PE. If outcome is MAPPED, the caller copies (shmemdi_put_select). */
-SHMEMD_FN shmemdi_copying_t shmemdi_put_by(const shmemd_ctx_t *ctx, shmemdi_target_t target,
-					   shmemdi_op_t op, shmemdi_signal_t sig)
+/* A put to the PE of `target`. If outcome is MAPPED, the caller copies (shmemdi_put_select). */
+SHMEMD_FN shmemdi_copying_t shmemdi_put_to_target(const shmemd_ctx_t *ctx, shmemdi_target_t target,
+						  shmemdi_op_t op, shmemdi_signal_t sig)
 {
 	shmemdi_copying_t copying = {0, SHMEMDI_BY_NIC, SHMEMD_OK};
 
@@ -249,24 +249,26 @@ SHMEMD_FN shmemdi_copying_t shmemdi_put_by(const shmemd_ctx_t *ctx, shmemdi_targ
 	return copying;
 }
 
+/* The same to any PE, on the channel of the context. */
 SHMEMD_FN shmemdi_copying_t shmemdi_put_any(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 					    shmemdi_signal_t sig)
 {
-	return shmemdi_put_by(ctx, shmemdi_target(ctx, op.pe), op, sig);
+	return shmemdi_put_to_target(ctx, shmemdi_target(ctx, op.pe), op, sig);
 }
 
-/* The same by NIC, for callers that have selected it. */
-SHMEMD_FN int shmemdi_by_nic_put(const shmemd_ctx_t *ctx, shmemdi_op_t op)
+/* The same to a PE that is not mapped, for callers that have checked the put. */
+SHMEMD_FN int shmemdi_put_unmapped(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
-	return shmemdi_put_by(ctx, shmemdi_target_nic(ctx, op.pe, ctx->channel), op,
-			      shmemdi_no_signal())
+	return shmemdi_put_to_target(ctx, shmemdi_target_nic(ctx, op.pe, ctx->channel), op,
+				     shmemdi_no_signal())
 		.status;
 }
 
 /* get */
 
-/* By NIC. Into memory that is not registered it is complete on return. */
-SHMEMD_FN int shmemdi_get_by_nic(shmemdi_ref_t ref, shmemdi_op_t op)
+/* By NIC, called by all threads of op.g: the first one posts. Into memory that is not registered it
+ * is complete on return. */
+SHMEMD_FN int shmemdi_nic_get_group(shmemdi_ref_t ref, shmemdi_op_t op)
 {
 	int status = SHMEMD_OK;
 
@@ -297,12 +299,12 @@ SHMEMD_FN_ANY_PEER_WAIT shmemdi_copying_t shmemdi_get_any(const shmemd_ctx_t *ct
 	if (base)
 		copying.shift = shmemdi_base_shift(ctx, base);
 	else
-		copying.status = shmemdi_get_by_nic(ref, op);
+		copying.status = shmemdi_nic_get_group(ref, op);
 	return copying;
 }
 
-/* The same for callers that have checked the get and found the PE behind a NIC. */
-SHMEMD_FN int shmemdi_by_nic_get(const shmemd_ctx_t *ctx, shmemdi_op_t op)
+/* The same from a PE that is not mapped, for callers that have checked the get. */
+SHMEMD_FN int shmemdi_get_unmapped(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
 	return SHMEMDI_BY_POINTER(shmemdi_get_any)(SHMEMDI_WAIT_CTX(ctx),
 						   shmemdi_target_ref(ctx, op.pe), op)

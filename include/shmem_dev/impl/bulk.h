@@ -96,7 +96,7 @@ SHMEMD_FN void shmemdi_put_plainly(const shmemd_ctx_t *ctx, shmemdi_op_t op, cha
 	if (base)
 		shmemdi_copy_any(op.g, shmemdi_p2p_at(ctx, base, op.sym), op.local, op.nbytes);
 	else
-		status = shmemdi_by_nic_put(ctx, op);
+		status = shmemdi_put_unmapped(ctx, op);
 	shmemdi_latch(ctx, status);
 	shmemd_group_sync(op.g);
 }
@@ -130,7 +130,7 @@ SHMEMD_FN int shmemdi_get_bulk(const shmemd_ctx_t *ctx, shmemdi_op_t op, void *s
 	if (status != SHMEMD_OK)
 		return status;
 	if (!base)
-		return shmemdi_agree(op.g, shmemdi_by_nic_get(ctx, op));
+		return shmemdi_agree(op.g, shmemdi_get_unmapped(ctx, op));
 	base = shmemdi_p2p_at(ctx, base, op.sym);
 	if (!shmemdi_bulk_takes(op, shared, shared_nbytes))
 		shmemdi_copy_any(op.g, op.local, base, op.nbytes);

@@ -82,7 +82,7 @@ SHMEMD_FN int shmemdi_grid_put_part(const shmemd_ctx_t *ctx, shmemd_grid_t grid,
 	else if (grid.block != 0)
 		return SHMEMD_OK;
 	if (!base)
-		return shmemdi_by_nic_put(ctx, op);
+		return shmemdi_put_unmapped(ctx, op);
 	shmemdi_keep_source(op);
 	shmemdi_put_part(op, shmemdi_base_shift(ctx, base));
 	return SHMEMD_OK;
@@ -112,7 +112,7 @@ SHMEMD_FN int shmemdi_get_grid(const shmemd_ctx_t *ctx, shmemd_grid_t grid, shme
 		shmemdi_get_part(shmemdi_grid_share(grid, op), shmemdi_base_shift(ctx, base));
 	if (base || grid.block != 0)
 		return SHMEMD_OK;
-	status = shmemdi_by_nic_get(ctx, op);
+	status = shmemdi_get_unmapped(ctx, op);
 	return op.is_blocking ? shmemdi_agree(op.g, status) : status;
 }
 

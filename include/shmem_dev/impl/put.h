@@ -411,8 +411,9 @@ SHMEMD_FN int shmemdi_nic_put_post(const shmemdi_ep_t *ep, shmemdi_call_t call,
 	return SHMEMD_OK;
 }
 
-/* A put by one thread: the first of a group posts so for its group. */
-SHMEMD_FN int shmemdi_nic_put(const shmemdi_ep_t *ep, shmemdi_call_t call, const shmemdi_put_t *put)
+/* A put by the leader of a group, which posts for its group. */
+SHMEMD_FN int shmemdi_nic_put_leader(const shmemdi_ep_t *ep, shmemdi_call_t call,
+				     const shmemdi_put_t *put)
 {
 	shmemdi_reservation_t reserved;
 	shmemdi_put_keys_t keys;

@@ -77,8 +77,8 @@ SHMEMD_FN int shmemdi_elem_by_nic(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 	op.local += i * (size_t)e->local_stride * e->width;
 	op.nbytes = e->width;
 	if (is_get)
-		return shmemdi_by_nic_get(ctx, op);
-	return shmemdi_by_nic_put(ctx, op);
+		return shmemdi_get_unmapped(ctx, op);
+	return shmemdi_put_unmapped(ctx, op);
 }
 
 /* Each lane waits for its last element alone, since the CQEs of a channel come in order. Elements
