@@ -190,7 +190,7 @@ SHMEMD_FN int shmemd_channel_quiet(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 	shmemdi_check_sources(ctx, q.call);
 	shmemd_arch_fence_quiet();
 	if (q.has_nic)
-		q.status = shmemdi_by_nic_flush(ctx->device_copy, q.call, pe, ctx->channel);
+		q.status = shmemdi_flush_channel_to(ctx->device_copy, q.call, pe, ctx->channel);
 	shmemd_arch_fence_order();
 	return q.status;
 }

@@ -91,7 +91,8 @@ SHMEMD_FN void shmemdi_fence_before_add(const shmemd_ctx_t *ctx, shmemdi_target_
 		shmemdi_fence_stores(ctx, target.ep.c.flags, pe);
 }
 
-SHMEMD_FN_ANY_PEER_WAIT int shmemdi_flush(shmemdi_ref_t ref, shmemdi_call_t call)
+/* shmemdi_flush_channel, out of line, for a channel that the caller names. */
+SHMEMD_FN_ANY_PEER_WAIT int shmemdi_flush_channel_apart(shmemdi_ref_t ref, shmemdi_call_t call)
 {
 	shmemdi_ep_t ep;
 
@@ -101,13 +102,13 @@ SHMEMD_FN_ANY_PEER_WAIT int shmemdi_flush(shmemdi_ref_t ref, shmemdi_call_t call
 	return shmemdi_flush_channel(&ep, call, shmemdi_limit_default(ref.ctx, ref.pe));
 }
 
-/* Complete what channel k to pe carries. */
-SHMEMD_FN int shmemdi_by_nic_flush(const shmemd_ctx_t *device_copy, shmemdi_call_t call, int pe,
-				   uint32_t k)
+/* Complete what channel k to pe carries: a call of the function above. */
+SHMEMD_FN int shmemdi_flush_channel_to(const shmemd_ctx_t *device_copy, shmemdi_call_t call, int pe,
+				       uint32_t k)
 {
 	shmemdi_ref_t ref = {device_copy, pe, k};
 
-	return SHMEMDI_BY_POINTER(shmemdi_flush)(ref, call);
+	return SHMEMDI_BY_POINTER(shmemdi_flush_channel_apart)(ref, call);
 }
 
 /* Before stores to mapped memory of a PE that is also sent RDMA operations: complete what this
@@ -117,7 +118,7 @@ SHMEMD_FN int shmemdi_flush_before_store(const shmemd_ctx_t *ctx, shmemdi_call_t
 {
 	if (!(ctx->flags & SHMEMD_CTX_MIXED_TRANSPORT))
 		return SHMEMD_OK;
-	return shmemdi_by_nic_flush(ctx->device_copy, call, pe, ctx->channel);
+	return shmemdi_flush_channel_to(ctx->device_copy, call, pe, ctx->channel);
 }
 
 /* What has become of a put or get. */
@@ -158,8 +159,8 @@ SHMEMD_FN_ANY_PEER shmemdi_copying_t shmemdi_put_select(const shmemd_ctx_t *ctx,
 		copying.outcome = base ? SHMEMDI_MAPPED : SHMEMDI_BY_NIC;
 		copying.shift = base ? shmemdi_base_shift(ctx, base) : 0;
 		if (base && sig.op >= 0 && op.g.rank == 0 && flags & SHMEMD_CTX_MIXED_TRANSPORT)
-			copying.status = shmemdi_by_nic_flush(ctx->device_copy, op.call, op.pe,
-							      target.ep.c.k);
+			copying.status = shmemdi_flush_channel_to(ctx->device_copy, op.call, op.pe,
+								  target.ep.c.k);
 	}
 	shmemdi_latch(ctx, copying.status);
 	return copying;
@@ -469,10 +470,12 @@ SHMEMD_FN_ANY_PEER_WAIT shmemdi_result_t shmemdi_fetch_any(const shmemd_ctx_t *c
 
 /* Quiet */
 
-SHMEMD_FN int shmemdi_by_nic_quiet(const shmemd_ctx_t *ctx, shmemdi_quiet_t q)
+/* This thread's part of a quiet of the channels. */
+SHMEMD_FN int shmemdi_quiet_nic_part(const shmemd_ctx_t *ctx, shmemdi_quiet_t q)
 {
-	return SHMEMDI_WITH_NIC ? SHMEMD_ARCH_INDIRECT(shmemdi_quiet_all)(ctx->device_copy, q)
-				: SHMEMD_OK;
+	return SHMEMDI_WITH_NIC
+		       ? SHMEMD_ARCH_INDIRECT(shmemdi_flush_used_channels)(ctx->device_copy, q)
+		       : SHMEMD_OK;
 }
 
 #endif

@@ -41,7 +41,7 @@ SHMEMD_FN void shmemdi_fence(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmem
 		shmemd_arch_fence_order();
 	if (!(ctx->flags & SHMEMD_CTX_MIXED_TRANSPORT))
 		return;
-	status = shmemdi_by_nic_quiet(ctx, of_mapped);
+	status = shmemdi_quiet_nic_part(ctx, of_mapped);
 	shmemdi_latch(ctx, status);
 	shmemd_group_sync(g);
 	shmemd_arch_fence_order();
@@ -73,7 +73,7 @@ SHMEMD_FN int shmemdi_quiet_nic(const shmemd_ctx_t *ctx, shmemdi_call_t call, sh
 
 	if (!shmemdi_nic_is_connected(ctx))
 		return SHMEMD_OK;
-	status = shmemdi_agree(g, shmemdi_by_nic_quiet(ctx, all));
+	status = shmemdi_agree(g, shmemdi_quiet_nic_part(ctx, all));
 	shmemd_arch_fence_order();
 	return status;
 }

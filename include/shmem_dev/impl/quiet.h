@@ -114,6 +114,7 @@ SHMEMD_FN int shmemdi_flush_wait(const shmemdi_ep_t *ep, shmemdi_call_t call, sh
 	return shmemdi_cq_wait_inline(&ep->c, call, t, limit);
 }
 
+/* Make a channel quiet. */
 SHMEMD_FN int shmemdi_flush_channel(const shmemdi_ep_t *ep, shmemdi_call_t call,
 				    shmemdi_limit_t limit)
 {
@@ -192,9 +193,10 @@ SHMEMD_FN int shmemdi_quiet_members(const shmemd_ctx_t *ctx, const shmemdi_quiet
 	return status;
 }
 
-/* By all threads of the group, a part each: first post all READs, then wait for them. Returns this
- * thread's first failure; the other channels are quiet all the same. */
-SHMEMD_FN_COLD int shmemdi_quiet_all(const shmemd_ctx_t *device_copy, shmemdi_quiet_t q)
+/* Flush the channels that have a bit in `used`. All threads of the group call it, and each flushes
+ * a part of them: it first posts all its READs, then waits for them. Returns this thread's first
+ * failure; its other channels are quiet all the same. */
+SHMEMD_FN_COLD int shmemdi_flush_used_channels(const shmemd_ctx_t *device_copy, shmemdi_quiet_t q)
 {
 	int is_world = (device_copy->flags & SHMEMD_CTX_WORLD) != 0;
 	int status = SHMEMD_OK, now, is_waiting;

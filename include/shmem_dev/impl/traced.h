@@ -173,10 +173,10 @@ SHMEMDI_TRACED_VOID(shmemdi_fence,
 #define shmemdi_fence shmemdi_fence_traced
 SHMEMDI_TRACE_CALL(shmemdi_quiet, int, signallers)
 #define shmemdi_quiet shmemdi_quiet_traced
-SHMEMDI_TRACED_INT(shmemdi_by_nic_flush,
+SHMEMDI_TRACED_INT(shmemdi_flush_channel_to,
 		   (const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe, uint32_t k),
 		   (ctx, call, pe, k), call, shmemd_thread(), pe, 0, 0, shmemdi_trace_no_word())
-#define shmemdi_by_nic_flush shmemdi_by_nic_flush_traced
+#define shmemdi_flush_channel_to shmemdi_flush_channel_to_traced
 SHMEMDI_TRACE_CALL(shmemdi_sync, shmemdi_limit_t, limit)
 #define shmemdi_sync shmemdi_sync_traced
 SHMEMDI_TRACE_CALL(shmemdi_barrier, shmemdi_limit_t, limit)
