@@ -153,7 +153,7 @@ SHMEMD_FN_ANY_PEER shmemdi_copying_t shmemdi_put_select(const shmemd_ctx_t *ctx,
 	char *base;
 
 	copying.status =
-		shmemdi_check_select_put_by(ctx, op, sig, flags, target.may_be_mapped, &base);
+		shmemdi_check_select_put_given(ctx, op, sig, flags, target.may_be_mapped, &base);
 	if (copying.status == SHMEMD_OK) {
 		shmemdi_keep_source(op);
 		copying.outcome = base ? SHMEMDI_MAPPED : SHMEMDI_BY_NIC;
@@ -399,7 +399,7 @@ SHMEMD_FN_ANY_PEER int shmemdi_word_mapped(const shmemd_ctx_t *ctx, uint32_t fla
 					   uint64_t value)
 {
 	char *base;
-	int status = shmemdi_check_select_word_by(ctx, op, may_be_mapped, &base);
+	int status = shmemdi_check_select_word_given(ctx, op, may_be_mapped, &base);
 
 	if (status == SHMEMD_OK && kind != SHMEMDI_WORD_STORE)
 		status = shmemdi_select_amo(ctx, flags, op.call, op.sym, op.pe, &base);

@@ -288,9 +288,9 @@ SHMEMD_FN uint32_t shmemdi_wrs_wqebbs(const shmemdi_ep_t *ep, const shmemdi_wrs_
 }
 
 /* Post for these lanes. local: the bounce buffer that this lane has taken, or the sink. */
-SHMEMD_FN int shmemdi_wr_post_by(const shmemdi_ep_t *ep, shmemdi_call_t call,
-				 const shmemdi_wrs_t *wrs, shmemdi_lanes_t lanes, uint32_t wqebbs,
-				 const char *local, shmemdi_posted_t *posted)
+SHMEMD_FN int shmemdi_wr_post_lanes(const shmemdi_ep_t *ep, shmemdi_call_t call,
+				    const shmemdi_wrs_t *wrs, shmemdi_lanes_t lanes,
+				    uint32_t wqebbs, const char *local, shmemdi_posted_t *posted)
 {
 	shmemdi_reservation_t reserved = {0, 0, 0, {0, 0, 0, 0, 0}, 0, 0};
 	uint32_t i, at = wqebbs * lanes.rank;
@@ -320,8 +320,8 @@ SHMEMD_FN_COLD int shmemdi_wr_post_alone(const shmemdi_ep_t *ep, shmemdi_call_t 
 	ep = (const shmemdi_ep_t *)shmemd_arch_as_local(ep);
 	wrs = (const shmemdi_wrs_t *)shmemd_arch_as_local(wrs);
 	posted = (shmemdi_posted_t *)shmemd_arch_as_local(posted);
-	return shmemdi_wr_post_by(ep, call, wrs, shmemdi_lanes_self(), shmemdi_wrs_wqebbs(ep, wrs),
-				  ep->sink, posted);
+	return shmemdi_wr_post_lanes(ep, call, wrs, shmemdi_lanes_self(),
+				     shmemdi_wrs_wqebbs(ep, wrs), ep->sink, posted);
 }
 
 /* Post any work requests; lanes that may be are coalesced. After a failure nothing is posted. If
@@ -341,7 +341,7 @@ SHMEMD_FN_COLD int shmemdi_wr_post(const shmemdi_ep_t *ep, shmemdi_call_t call,
 			return status;
 		local = shmemdi_bounce(&ep->c, posted->bounce);
 	}
-	return shmemdi_wr_post_by(ep, call, wrs, lanes, wqebbs, local, posted);
+	return shmemdi_wr_post_lanes(ep, call, wrs, lanes, wqebbs, local, posted);
 }
 
 /* WRITE a word of up to 8 bytes. */

@@ -90,8 +90,8 @@ SHMEMD_FN int shmemdi_select(const shmemd_ctx_t *ctx, shmemdi_call_t call, const
 }
 
 /* Check the arguments of an operation, and select its transport: *base as shmemdi_select. */
-SHMEMD_FN int shmemdi_check_select_by(const shmemd_ctx_t *ctx, shmemdi_op_t op, int may_be_mapped,
-				      char **base)
+SHMEMD_FN int shmemdi_check_select_given(const shmemd_ctx_t *ctx, shmemdi_op_t op,
+					 int may_be_mapped, char **base)
 {
 	int status = shmemdi_check_op(ctx, op);
 
@@ -106,12 +106,12 @@ SHMEMD_FN int shmemdi_check_select_by(const shmemd_ctx_t *ctx, shmemdi_op_t op, 
 
 SHMEMD_FN int shmemdi_check_select(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **base)
 {
-	return shmemdi_check_select_by(ctx, op, shmemdi_may_be_mapped(ctx, op.pe), base);
+	return shmemdi_check_select_given(ctx, op, shmemdi_may_be_mapped(ctx, op.pe), base);
 }
 
 /* The same for a word. */
-SHMEMD_FN int shmemdi_check_select_word_by(const shmemd_ctx_t *ctx, shmemdi_op_t op,
-					   int may_be_mapped, char **base)
+SHMEMD_FN int shmemdi_check_select_word_given(const shmemd_ctx_t *ctx, shmemdi_op_t op,
+					      int may_be_mapped, char **base)
 {
 	int status = shmemdi_check_when(ctx, op.call, op.when);
 
@@ -124,7 +124,7 @@ SHMEMD_FN int shmemdi_check_select_word_by(const shmemd_ctx_t *ctx, shmemdi_op_t
 
 SHMEMD_FN int shmemdi_check_select_word(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **base)
 {
-	return shmemdi_check_select_word_by(ctx, op, shmemdi_may_be_mapped(ctx, op.pe), base);
+	return shmemdi_check_select_word_given(ctx, op, shmemdi_may_be_mapped(ctx, op.pe), base);
 }
 
 /* A word that will be read-modify-written: in the whole team by SMs, or in the whole team by the
@@ -159,11 +159,11 @@ SHMEMD_FN int shmemdi_check_select_signal(const shmemd_ctx_t *ctx, shmemdi_op_t 
 /* Data, and a signal unless sig.op is -1: nothing is written if the signal could not follow. The
  * data take the signal's transport. Otherwise an RDMA atomic could overtake earlier stores, and a
  * store could overtake earlier RDMA writes. */
-SHMEMD_FN int shmemdi_check_select_put_by(const shmemd_ctx_t *ctx, shmemdi_op_t op,
-					  shmemdi_signal_t sig, uint32_t flags, int may_be_mapped,
-					  char **base)
+SHMEMD_FN int shmemdi_check_select_put_given(const shmemd_ctx_t *ctx, shmemdi_op_t op,
+					     shmemdi_signal_t sig, uint32_t flags,
+					     int may_be_mapped, char **base)
 {
-	int status = shmemdi_check_select_by(ctx, op, may_be_mapped, base);
+	int status = shmemdi_check_select_given(ctx, op, may_be_mapped, base);
 
 	if (status == SHMEMD_OK && sig.op >= 0)
 		status = shmemdi_check_word(ctx, op.call, sig.word, 8);
@@ -178,8 +178,8 @@ SHMEMD_FN int shmemdi_check_select_put_signal(const shmemd_ctx_t *ctx, shmemdi_o
 	int status = shmemdi_check_enum(ctx, op.call, sig.op, SHMEMD_SIGNAL_ADD);
 
 	return status ? status
-		      : shmemdi_check_select_put_by(ctx, op, sig, ctx->flags,
-						    shmemdi_may_be_mapped(ctx, op.pe), base);
+		      : shmemdi_check_select_put_given(ctx, op, sig, ctx->flags,
+						       shmemdi_may_be_mapped(ctx, op.pe), base);
 }
 
 /* The distance to the heap of a mapped PE, seen at base. */

@@ -527,7 +527,7 @@ SHMEMD_FN void shmemdi_sq_move(const shmemdi_chan_t *c, shmemdi_pending_t *at)
 }
 
 /* By a poster that the plain case below does not cover, by the poster of a flush READ, and for work
- * requests (shmemdi_wr_post_by), whose code is small, not fast. Returns the ticket's word. */
+ * requests (shmemdi_wr_post_lanes), whose code is small, not fast. Returns the ticket's word. */
 SHMEMD_FN_COLD uint64_t shmemdi_sq_submit_general(shmemdi_chan_t c, shmemdi_pending_t at,
 						  shmemdi_how_t how)
 {

@@ -89,8 +89,8 @@ SHMEMD_FN shmemdi_op_t shmemdi_op_word(shmemdi_call_t call, const void *sym, uin
 }
 
 /* Store or update a word. is_p: as shmemdi_word_any. */
-SHMEMD_FN void shmemdi_update_by(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, uint64_t value,
-				 int is_p)
+SHMEMD_FN void shmemdi_store_or_update(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind,
+				       uint64_t value, int is_p)
 {
 	if (shmemdi_word_uses_stride(ctx, op, kind))
 		shmemdi_word_at(shmemdi_strided_at(ctx, op.sym, op.pe), op, kind, value);
@@ -100,7 +100,7 @@ SHMEMD_FN void shmemdi_update_by(const shmemd_ctx_t *ctx, shmemdi_op_t op, int k
 
 SHMEMD_FN void shmemdi_update(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, uint64_t value)
 {
-	shmemdi_update_by(ctx, op, kind, value, 0);
+	shmemdi_store_or_update(ctx, op, kind, value, 0);
 }
 
 /* The old value of a word, in *old unless the call fails. */
@@ -124,7 +124,7 @@ SHMEMD_FN int shmemdi_fetch(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, 
 
 SHMEMD_FN void shmemdi_p(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint64_t bits)
 {
-	shmemdi_update_by(ctx, op, SHMEMDI_WORD_STORE, bits, 1);
+	shmemdi_store_or_update(ctx, op, SHMEMDI_WORD_STORE, bits, 1);
 }
 
 SHMEMD_FN int shmemdi_g(const shmemd_ctx_t *ctx, shmemdi_op_t op, void *value)
