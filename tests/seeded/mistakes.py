@@ -458,7 +458,7 @@ MISTAKES = [
      "impl/switch.h", "SHMEMD_RUNG_WORD({{end|end - 1}})",
      "ring_order", "switch_waits_for_locks"),
     ("SWITCH_BLOCKED", "space: posters check for orders like other waiters",
-     "impl/sq.h", "shmemdi_space_step(c->ctx, spin, {{c->ch|0}}, resv)",
+     "impl/sq.h", "shmemdi_wait_step_of_poster(c->ctx, spin, {{c->ch|0}}, resv)",
      "ring_switch", "full_queue"),
     ("SWITCH_HELP", "wait: waiters do not check for orders",
      "impl/switch.h", "ctx->switch_order && {{shmemdi_switch_is_pending(ctx)|0}}) shmemdi_serve",

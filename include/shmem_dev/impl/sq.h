@@ -93,7 +93,7 @@ SHMEMD_FN void shmemdi_sq_wait_space(const shmemdi_chan_t *c, shmemdi_call_t cal
 
 	while (!shmemdi_cq_poll_index(c, call, end, &status)) {
 		if (status == SHMEMD_OK)
-			status = shmemdi_space_step(c->ctx, spin, c->ch, resv);
+			status = shmemdi_wait_step_of_poster(c->ctx, spin, c->ch, resv);
 		if (status == SHMEMD_OK)
 			continue;
 		now = SHMEMD_DONE_INDEX(shmemdi_done(c));

@@ -536,9 +536,10 @@ SHMEMD_FN_COLD int shmemdi_wait_look(const shmemd_ctx_t *ctx, shmemdi_spin_t *sp
 	return status;
 }
 
-/* One iteration of a wait loop, as shmemdi_spin_step; may carry out an order. */
-SHMEMD_FN int shmemdi_space_step(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin,
-				 const shmemd_channel_t *blocked, uint64_t resv)
+/* One iteration of a wait loop, as shmemdi_spin_step; may carry out an order. Of a poster that has
+ * reserved: on channel `blocked`, where it found `resv`. Of any other thread: both are 0. */
+SHMEMD_FN int shmemdi_wait_step_of_poster(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin,
+					  const shmemd_channel_t *blocked, uint64_t resv)
 {
 	shmemd_arch_spin_hint();
 	spin->polls++;
@@ -548,7 +549,7 @@ SHMEMD_FN int shmemdi_space_step(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin,
 
 SHMEMD_FN int shmemdi_wait_step(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin)
 {
-	return shmemdi_space_step(ctx, spin, 0, 0);
+	return shmemdi_wait_step_of_poster(ctx, spin, 0, 0);
 }
 
 /* For the host's service kernel, and for loops of shmemd_channel_poll or shmemd_channel_space:
