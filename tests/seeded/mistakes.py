@@ -255,7 +255,7 @@ MISTAKES = [
      "SHMEMDI_WR_ATOMIC ? SHMEMD_OK : status}};",
      "ring_amo", "float_add_that_runs_out_of_time"),
     ("AMBIGUOUS", "fetch: a result that a switch has lost is not recorded",
-     "impl/get.h", "{{shmemdi_channel_record(c, call, SHMEMD_ERR_AMBIGUOUS, posted->end, 0)|"
+     "impl/get.h", "{{shmemdi_record_channel_error(c, call, SHMEMD_ERR_AMBIGUOUS, posted->end, 0)|"
      "SHMEMD_ERR_AMBIGUOUS}}",
      "ring_order", "only_lost_results_are_reported"),
     ("LANES_SYNC", "publish: other lanes' WQEs may become visible after it",
@@ -341,10 +341,10 @@ MISTAKES = [
      "shmemdi_reached(SHMEMD_READY_INDEX(flush), SHMEMD_READY_INDEX(ready))}}",
      "ring_quiet", "old_flush_covers_nothing"),
     ("QUIET_RECORD", "quiet: a failed channel is not recorded",
-     "impl/quiet.h", "if ({{status != SHMEMD_OK|0}}) shmemdi_channel_record",
+     "impl/quiet.h", "if ({{status != SHMEMD_OK|0}}) shmemdi_record_channel_error",
      "ring_quiet", "failed_channel_is_recorded_again"),
     ("POST_RECORD", "post: that a failed channel refuses it is not recorded",
-     "impl/sq.h", "if ({{SHMEMD_PATH_STATUS(line.path)|0}}) shmemdi_channel_record",
+     "impl/sq.h", "if ({{SHMEMD_PATH_STATUS(line.path)|0}}) shmemdi_record_channel_error",
      "ring_quiet", "failed_channel_is_recorded_again"),
     ("BOUNCE_LATE", "fetch: the buffer of a fetch that timed out is free at once",
      "impl/get.h", "{{shmemdi_bounce_abandon(c, posted->bounce, posted->end)|"

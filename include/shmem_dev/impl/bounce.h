@@ -61,14 +61,14 @@ SHMEMD_FN_COLD int shmemdi_bounce_take(const shmemdi_chan_t *c, shmemdi_call_t c
 		/* Here as on the slow path of a posting (shmemdi_sq_wait_room): the host may have
 		 * cleared the record since the channel failed. */
 		if (status != SHMEMD_OK)
-			return shmemdi_channel_record(c, call, status, 0, 0);
+			return shmemdi_record_channel_error(c, call, status, 0, 0);
 		status = shmemdi_wait_step(c->ctx, &spin);
 		if (status == SHMEMD_ERR_PEER) {
-			shmemdi_channel_record(c, call, status, 0, 0);
+			shmemdi_record_channel_error(c, call, status, 0, 0);
 			shmemdi_channel_fail(c, status);
 		}
 		if (status == SHMEMD_ERR_TIMEOUT && shmemdi_bounce_pass(c, word, ticket))
-			return shmemdi_channel_record(c, call, status, 0, 0);
+			return shmemdi_record_channel_error(c, call, status, 0, 0);
 		(void)shmemdi_cq_consume(c, call, shmemdi_done(c));
 		word = shmemd_arch_ld_relaxed_u64(owner);
 	}

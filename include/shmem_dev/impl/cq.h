@@ -146,8 +146,8 @@ SHMEMD_FN int shmemdi_cq_poll(const shmemdi_chan_t *c, shmemdi_call_t call, shme
  * that was waited for, 0: none. A record that is there already stays. With SHMEMD_CTX_FT such a
  * time limit is also reported to the host as a suspicion, since the NIC may have failed without a
  * CQE. Returns status. */
-SHMEMD_FN_COLD int shmemdi_channel_record(const shmemdi_chan_t *c, shmemdi_call_t call, int status,
-					  uint32_t end, int is_named)
+SHMEMD_FN_COLD int shmemdi_record_channel_error(const shmemdi_chan_t *c, shmemdi_call_t call,
+						int status, uint32_t end, int is_named)
 {
 	c = (const shmemdi_chan_t *)shmemd_arch_as_local(c);
 	if (status == SHMEMD_ERR_TIMEOUT && !is_named && c->flags & SHMEMD_CTX_FT)
@@ -174,7 +174,8 @@ SHMEMD_FN_COLD int shmemdi_cq_wait(shmemdi_ref_t ref, shmemdi_call_t call, shmem
 			status = shmemdi_wait_step(c.ctx, &spin);
 	if (status == SHMEMD_OK)
 		return status;
-	return shmemdi_channel_record(&c, call, status, SHMEMD_READY_INDEX(t.word), limit.named);
+	return shmemdi_record_channel_error(&c, call, status, SHMEMD_READY_INDEX(t.word),
+					    limit.named);
 }
 
 /* The same, with one look at the CQE inline before the call. */

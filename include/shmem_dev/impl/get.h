@@ -22,7 +22,8 @@ SHMEMD_FN int shmemdi_fetch_bounce(const shmemdi_ep_t *ep, shmemdi_call_t call,
 		shmemdi_bounce_abandon(c, posted->bounce, posted->end);
 	} else if (shmemdi_bounce_is_lost(c, posted->bounce)) {
 		shmemdi_bounce_release(c, posted->bounce);
-		status = shmemdi_channel_record(c, call, SHMEMD_ERR_AMBIGUOUS, posted->end, 0);
+		status =
+			shmemdi_record_channel_error(c, call, SHMEMD_ERR_AMBIGUOUS, posted->end, 0);
 	}
 	return status;
 }

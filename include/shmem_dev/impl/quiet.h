@@ -92,7 +92,8 @@ SHMEMD_FN_COLD int shmemdi_flush_post(const shmemdi_ep_t *ep, shmemdi_call_t cal
 
 		status = shmemdi_channel_status(&ep->c);
 		if (status != SHMEMD_OK)
-			shmemdi_channel_record(&ep->c, call, status, SHMEMD_READY_INDEX(ready), 0);
+			shmemdi_record_channel_error(&ep->c, call, status,
+						     SHMEMD_READY_INDEX(ready), 0);
 		else if (!shmemdi_flush_covers(flush, ready))
 			status = shmemdi_flush_read(ep, call);
 	}

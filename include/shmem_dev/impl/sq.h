@@ -104,7 +104,7 @@ SHMEMD_FN void shmemdi_sq_wait_space(const shmemdi_chan_t *c, shmemdi_call_t cal
 			*spin = shmemdi_spin(spin->limit);
 			continue;
 		}
-		shmemdi_channel_record(c, call, status, end, 0);
+		shmemdi_record_channel_error(c, call, status, end, 0);
 		if (status == SHMEMD_ERR_TIMEOUT) /* final for the channel: not to be repeated */
 			status = SHMEMD_ERR_PATH;
 		shmemdi_channel_fail(c, status);
@@ -159,7 +159,7 @@ SHMEMD_FN_COLD shmemdi_line_t shmemdi_sq_wait_room(shmemdi_ref_t ref, shmemdi_ca
 		line = shmemdi_line(c->ch);
 	} while (!shmemdi_line_is_whole(line, SHMEMD_RESV_EPOCH(resv)));
 	if (SHMEMD_PATH_STATUS(line.path))
-		shmemdi_channel_record(c, call, (int)SHMEMD_PATH_STATUS(line.path), end, 0);
+		shmemdi_record_channel_error(c, call, (int)SHMEMD_PATH_STATUS(line.path), end, 0);
 	return line;
 }
 
