@@ -74,7 +74,7 @@ int shmemhi_team_write_ctx(shmemh_t *job, shmemhi_team_t *team)
 		.error = job->error,
 		.timeout_ns = job->opt.timeout_ns,
 		.device_copy = team->device_copy,
-		.heap_committed = shmemhi_mem_committed(job),
+		.heap_committed = shmemhi_mem_committed_word(job),
 		.first_mapped = team->first_mapped,
 		.mapped_span = (uint32_t)team->mapped_span,
 	};

@@ -239,7 +239,7 @@ uint64_t shmemhi_mem_reserved(const shmemh_t *job)
 	return job->mem->heap.reserved;
 }
 
-const uint64_t *shmemhi_mem_committed(const shmemh_t *job)
+const uint64_t *shmemhi_mem_committed_word(const shmemh_t *job)
 {
 	return job->mem->heap.committed;
 }

@@ -35,7 +35,7 @@ char *shmemhi_mem_base(const shmemh_t *job, int pe);
 uint64_t shmemhi_mem_reserved(const shmemh_t *job);
 
 /* The pinned word that holds the size of the heap: bytes from its start with memory on all PEs. */
-const uint64_t *shmemhi_mem_committed(const shmemh_t *job);
+const uint64_t *shmemhi_mem_committed_word(const shmemh_t *job);
 
 /* The CUDA context of the job; NULL: there is none, and memory of the device is host memory. */
 struct shmemhi_cuctx *shmemhi_mem_cuctx(const shmemh_t *job);
