@@ -24,7 +24,7 @@ int shmemhi_ib_find_ports(shmemh_t *job)
 	return status;
 }
 
-int shmemhi_ib_make(shmemh_t *job)
+int shmemhi_ib_create_queues(shmemh_t *job)
 {
 	int status = shmemhi_nic_choose(job, job->ib);
 
@@ -44,7 +44,7 @@ static int open_rest(shmemh_t *job, shmemhi_ib_t *ib)
 	return status;
 }
 
-int shmemhi_ib_join(shmemh_t *job)
+int shmemhi_ib_connect(shmemh_t *job)
 {
 	shmemhi_ib_t *ib = job->ib;
 	int status = shmemhi_failover_open(job, ib);
