@@ -291,7 +291,7 @@ static int choose(shmemh_t *job, shmemhi_ib_t *ib, choosing_t *c)
 	return status;
 }
 
-int shmemhi_nic_choose(shmemh_t *job, shmemhi_ib_t *ib)
+int shmemhi_ib_choose_ports(shmemh_t *job, shmemhi_ib_t *ib)
 {
 	choosing_t c = {0};
 	int status = choose(job, ib, &c);

@@ -18,7 +18,7 @@ int shmemhi_ib_find_ports(shmemh_t *job)
 	if (!ib)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "NIC: out of memory");
 	job->ib = ib;
-	status = shmemhi_nic_find(job, ib);
+	status = shmemhi_ib_open_ports(job, ib);
 	if (status != SHMEMH_OK)
 		shmemhi_ib_close(job);
 	return status;
@@ -26,7 +26,7 @@ int shmemhi_ib_find_ports(shmemh_t *job)
 
 int shmemhi_ib_create_queues(shmemh_t *job)
 {
-	int status = shmemhi_nic_choose(job, job->ib);
+	int status = shmemhi_ib_choose_ports(job, job->ib);
 
 	if (status != SHMEMH_OK)
 		return status;
@@ -73,7 +73,7 @@ void shmemhi_ib_close(shmemh_t *job)
 	shmemhi_links_close(job, ib);
 	shmemhi_channels_close(job, ib);
 	shmemhi_keys_close(job, ib);
-	shmemhi_nic_close(ib);
+	shmemhi_ib_close_ports(ib);
 	free(ib);
 	job->ib = NULL;
 }

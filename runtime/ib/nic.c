@@ -44,7 +44,7 @@ static void log_unusable(const shmemh_t *job, const shmemhi_ports_t *found)
 	}
 }
 
-int shmemhi_nic_find(shmemh_t *job, shmemhi_ib_t *ib)
+int shmemhi_ib_open_ports(shmemh_t *job, shmemhi_ib_t *ib)
 {
 	int n_usable = 0, status = shmemhi_ib_lib_open(&ib->lib, job->opt.ib_library, &job->err);
 
@@ -63,11 +63,11 @@ int shmemhi_nic_find(shmemh_t *job, shmemhi_ib_t *ib)
 			status = fail_all(job, ib->found);
 	}
 	if (status != SHMEMH_OK)
-		shmemhi_nic_close(ib);
+		shmemhi_ib_close_ports(ib);
 	return status;
 }
 
-void shmemhi_nic_close(shmemhi_ib_t *ib)
+void shmemhi_ib_close_ports(shmemhi_ib_t *ib)
 {
 	if (ib->found)
 		shmemhi_ports_close(&ib->lib, ib->found);

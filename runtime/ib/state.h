@@ -78,7 +78,7 @@ typedef struct shmemhi_failover shmemhi_failover_t;     /* ib/failover.h */
 
 typedef struct shmemhi_ib {
 	shmemhi_ib_lib_t lib;
-	struct shmemhi_ports *found; /* between nic_find and nic_choose */
+	struct shmemhi_ports *found; /* between open_ports and choose_ports */
 	shmemhi_open_port_t nic;     /* the home port */
 	shmemhi_pe_nic_t *pe_nics;   /* [n_pes] */
 	int class, standby_class;    /* SHMEMHI_CLASS_*: of this PE's GPU and its two ports */
@@ -126,17 +126,17 @@ bool shmemhi_channel_progress(const shmemh_t *job, const shmemhi_link_t *link, u
 /* ib/nic.c: open all ports that can be used. Not collective.
  * Returns  SHMEMH_OK; ERR_NIC: no library, no NIC, none usable; ERR_OPTION: SHMEMH_HCA_LIST,
  *          SHMEMH_HCA_PE_MAPPING; ERR_NO_MEMORY. */
-int shmemhi_nic_find(shmemh_t *job, shmemhi_ib_t *ib);
+int shmemhi_ib_open_ports(shmemh_t *job, shmemhi_ib_t *ib);
 
 /* ib/home.c: choose the home port and the stand-by of each PE (topo/choose.h) and the policy of
  * fail-over; keep this PE's home port open, with fail-over its stand-by too, and close the others.
  * Collective; the same result on every PE.
  * Returns  SHMEMH_OK; ERR_NIC: a PE gets none; ERR_MISMATCH: PEs of a host do not have the same
  *          map; ERR_OPTION; ERR_SYSTEM; ERR_NO_MEMORY; as shmemhi_allgather. */
-int shmemhi_nic_choose(shmemh_t *job, shmemhi_ib_t *ib);
+int shmemhi_ib_choose_ports(shmemh_t *job, shmemhi_ib_t *ib);
 
-/* Undo nic_find and nic_choose, also after a failure. */
-void shmemhi_nic_close(shmemhi_ib_t *ib);
+/* Undo open_ports and choose_ports, also after a failure. */
+void shmemhi_ib_close_ports(shmemhi_ib_t *ib);
 
 /* ib/queue.c, ib/connect.c: make all links and bring them to RTS. links_open is not collective and
  * leaves them in INIT; links_connect is collective. close tolerates links in any state. */

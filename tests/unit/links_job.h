@@ -67,8 +67,8 @@ static inline int plug_in(shmemh_t *job)
 {
 	set_options(job);
 	job->ib = calloc(1, sizeof *job->ib);
-	PE_CHECK(shmemhi_nic_find(job, job->ib) == SHMEMH_OK);
-	PE_CHECK(shmemhi_nic_choose(job, job->ib) == SHMEMH_OK);
+	PE_CHECK(shmemhi_ib_open_ports(job, job->ib) == SHMEMH_OK);
+	PE_CHECK(shmemhi_ib_choose_ports(job, job->ib) == SHMEMH_OK);
 	return 0;
 }
 
@@ -83,7 +83,7 @@ static inline int unplug(shmemh_t *job)
 	PE_CHECK(ib->lib.close_device(ib->nic.context) == 0);
 	ib->nic.pd = NULL;
 	ib->nic.context = NULL;
-	shmemhi_nic_close(ib);
+	shmemhi_ib_close_ports(ib);
 	free(ib);
 	job->ib = NULL;
 	return 0;

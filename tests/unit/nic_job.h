@@ -42,12 +42,12 @@ static inline void prepare(int link_layer, uint32_t n_devices)
 /* Find the NICs and choose one. */
 static inline int open_nic(void)
 {
-	int status = shmemhi_nic_find(job, &ib);
+	int status = shmemhi_ib_open_ports(job, &ib);
 
 	if (status == SHMEMH_OK)
-		status = shmemhi_nic_choose(job, &ib);
+		status = shmemhi_ib_choose_ports(job, &ib);
 	if (status != SHMEMH_OK)
-		shmemhi_nic_close(&ib);
+		shmemhi_ib_close_ports(&ib);
 	return status;
 }
 

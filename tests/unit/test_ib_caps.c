@@ -50,7 +50,7 @@ static void capabilities(void **state)
 		if (!strstr(err.text, rows[i].what))
 			fail_msg("expected '%s', got '%s'", rows[i].what, err.text);
 	}
-	shmemhi_nic_close(&ib);
+	shmemhi_ib_close_ports(&ib);
 }
 
 static void limits(void **state)
@@ -82,7 +82,7 @@ static void limits(void **state)
 	assert_int_equal(ib.nic.log_max_reads, 2);
 	assert_int_equal(ib.nic.sport_min, 0xc000);
 	assert_int_equal(ib.nic.sport_max, 0xffff);
-	shmemhi_nic_close(&ib);
+	shmemhi_ib_close_ports(&ib);
 }
 
 /* The default format if the device has more than free-running stamps; RoCE has its own capability.
@@ -103,7 +103,7 @@ static void time_stamps(void **state)
 		assert_int_equal(shmemhi_caps_check(&caps, &job->opt, &ib.nic, &job->err),
 				 SHMEMH_OK);
 		assert_int_equal(ib.nic.ts_format, (i < 3 ? roce : general) != 0);
-		shmemhi_nic_close(&ib);
+		shmemhi_ib_close_ports(&ib);
 	}
 }
 
@@ -124,7 +124,7 @@ static void no_records(void **state)
 		assert_int_equal(shmemhi_caps_check(&caps, &job->opt, &ib.nic, &job->err),
 				 SHMEMH_OK);
 		assert_int_equal(ib.nic.offers_no_record, !offers);
-		shmemhi_nic_close(&ib);
+		shmemhi_ib_close_ports(&ib);
 	}
 }
 

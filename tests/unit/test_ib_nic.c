@@ -20,7 +20,7 @@ static void expect_nic(const char *name)
 	assert_int_not_equal(ib.nic.pdn, 0);
 	assert_int_equal(ib.nic.mtu, IBV_MTU_4096);
 	assert_int_equal(ib.nic.log_max_reads, 4);
-	shmemhi_nic_close(&ib);
+	shmemhi_ib_close_ports(&ib);
 	assert_null(ib.nic.context);
 	assert_null(ib.lib.ibverbs);
 }
@@ -47,7 +47,7 @@ static void ethernet(void **state)
 	assert_int_equal(ib.nic.gid.raw[10], 0xff); /* IPv4 */
 	assert_int_equal(ib.nic.gid.raw[11], 0xff);
 	assert_int_not_equal(ib.nic.gid.raw[12], 0);
-	shmemhi_nic_close(&ib);
+	shmemhi_ib_close_ports(&ib);
 	expect_nic("mlx5_0");
 }
 
@@ -61,7 +61,7 @@ static void infiniband(void **state)
 	assert_int_not_equal(ib.nic.lid, 0);
 	assert_int_equal(ib.nic.gid.raw[0], 0xfe);
 	assert_int_equal(ib.nic.sport_max, 0);
-	shmemhi_nic_close(&ib);
+	shmemhi_ib_close_ports(&ib);
 }
 
 static void changed_lid_is_read(void **state)
@@ -72,11 +72,11 @@ static void changed_lid_is_read(void **state)
 	prepare(MLX5SW_INFINIBAND, 1);
 	assert_int_equal(open_nic(), SHMEMH_OK);
 	lid = ib.nic.lid;
-	shmemhi_nic_close(&ib);
+	shmemhi_ib_close_ports(&ib);
 	adapter_control("lid change mlx5_0");
 	assert_int_equal(open_nic(), SHMEMH_OK);
 	assert_int_not_equal(lid, ib.nic.lid);
-	shmemhi_nic_close(&ib);
+	shmemhi_ib_close_ports(&ib);
 }
 
 static void hca_list_selects(void **state)
@@ -123,7 +123,7 @@ static void gid_by_option(void **state)
 	assert_int_equal(open_nic(), SHMEMH_OK);
 	assert_int_equal(ib.nic.gid_index, 1);
 	assert_int_equal(ib.nic.gid.raw[0], 0xfe);
-	shmemhi_nic_close(&ib);
+	shmemhi_ib_close_ports(&ib);
 	job->opt.ib_gid_index = 0; /* RoCE v1 */
 	expect_failure(SHMEMH_ERR_NIC, "SHMEMH_IB_GID_INDEX=0 is no RoCE v2 address of it");
 	job->opt.ib_gid_index = 1000;
