@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Open and close the NIC, queues, keys, the CPU doorbell proxy and the watch of events, in the
- * order of their dependencies. */
+/* Open and close the NIC, queues, keys, the CPU doorbell proxy and the thread for NIC events, in
+ * the order of their dependencies. */
 #include "ib/ib.h"
 
 #include <stdlib.h>

@@ -47,12 +47,12 @@ struct shmemhi_nic_events {
 /* ---- in the thread ---- */
 
 /* Log one line, and keep the first one that is an error. */
-static void say(shmemhi_nic_events_t *watch, int which, int level, const char *fmt, ...)
+static void say(shmemhi_nic_events_t *events, int which, int level, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-static void say(shmemhi_nic_events_t *watch, int which, int level, const char *fmt, ...)
+static void say(shmemhi_nic_events_t *events, int which, int level, const char *fmt, ...)
 {
-	const shmemhi_open_port_t *nic = shmemhi_open_port_of(watch->ib, which == ASYNC_STANDBY);
+	const shmemhi_open_port_t *nic = shmemhi_open_port_of(events->ib, which == ASYNC_STANDBY);
 	char text[SHMEMHI_ERR_NBYTES];
 	int used = snprintf(text, sizeof text, "NIC %s port %d: ", nic->name, nic->port);
 	va_list args;
@@ -60,11 +60,12 @@ static void say(shmemhi_nic_events_t *watch, int which, int level, const char *f
 	va_start(args, fmt);
 	vsnprintf(text + used, sizeof text - (size_t)used, fmt, args);
 	va_end(args);
-	shmemhi_log(&watch->job->log, level, "%s", text);
-	if (level != SHMEMHI_ERROR || atomic_load_explicit(&watch->has_first, memory_order_relaxed))
+	shmemhi_log(&events->job->log, level, "%s", text);
+	if (level != SHMEMHI_ERROR ||
+	    atomic_load_explicit(&events->has_first, memory_order_relaxed))
 		return;
-	memcpy(watch->first, text, sizeof text);
-	atomic_store_explicit(&watch->has_first, 1, memory_order_release);
+	memcpy(events->first, text, sizeof text);
+	atomic_store_explicit(&events->has_first, 1, memory_order_release);
 }
 
 static const struct {
@@ -112,9 +113,9 @@ static bool is_of_port(enum ibv_event_type type)
 	}
 }
 
-static void on_async(shmemhi_nic_events_t *watch, int which, const struct ibv_async_event *event)
+static void on_async(shmemhi_nic_events_t *events, int which, const struct ibv_async_event *event)
 {
-	const shmemhi_ib_t *ib = watch->ib;
+	const shmemhi_ib_t *ib = events->ib;
 	size_t column = which == ASYNC_STANDBY;
 
 	if (is_of_port(event->event_type) &&
@@ -125,10 +126,10 @@ static void on_async(shmemhi_nic_events_t *watch, int which, const struct ibv_as
 				      event->event_type == IBV_EVENT_DEVICE_FATAL);
 	for (size_t i = 0; i < sizeof async_kinds / sizeof async_kinds[0]; i++)
 		if (async_kinds[i].type == event->event_type) {
-			say(watch, which, async_kinds[i].level, "%s", async_text(ib, i));
+			say(events, which, async_kinds[i].level, "%s", async_text(ib, i));
 			return;
 		}
-	say(watch, which, SHMEMHI_WARN, "event %d: %s", (int)event->event_type,
+	say(events, which, SHMEMHI_WARN, "event %d: %s", (int)event->event_type,
 	    ib->lib.event_type_str(event->event_type));
 }
 
@@ -146,17 +147,17 @@ static const struct {
 	{EQE_WQ_CATAS, "to", "failed (WQ_CATAS): the NIC cannot use its queue any more"},
 };
 
-static void on_link(shmemhi_nic_events_t *watch, shmemhi_link_t *link,
+static void on_link(shmemhi_nic_events_t *events, shmemhi_link_t *link,
 		    const uint8_t eqe[EQE_NBYTES])
 {
 	uint32_t none = 0, type = eqe[EQE_TYPE];
-	int i = (int)(link - watch->ib->links), n_pes = watch->job->n_pes;
+	int i = (int)(link - events->ib->links), n_pes = events->job->n_pes;
 	int k = i / n_pes, pe = i % n_pes;
 
 	__atomic_compare_exchange_n(&link->event, &none, type, 0, __ATOMIC_RELEASE,
 				    __ATOMIC_RELAXED);
 	if (type == EQE_CQ_ERROR) {
-		say(watch, DEVX, SHMEMHI_ERROR,
+		say(events, DEVX, SHMEMHI_ERROR,
 		    "CQ 0x%x, channel %d to PE %d, failed (CQ_ERROR, syndrome 0x%02x): no "
 		    "completions come any more",
 		    link->cqn, k, pe, eqe[EQE_CQ_SYNDROME]);
@@ -164,63 +165,64 @@ static void on_link(shmemhi_nic_events_t *watch, shmemhi_link_t *link,
 	}
 	for (size_t n = 0; n < sizeof qp_kinds / sizeof qp_kinds[0]; n++)
 		if (qp_kinds[n].type == type) {
-			say(watch, DEVX, SHMEMHI_ERROR, "QP 0x%x, channel %d %s PE %d, %s",
+			say(events, DEVX, SHMEMHI_ERROR, "QP 0x%x, channel %d %s PE %d, %s",
 			    link->qpn, k, qp_kinds[n].direction, pe, qp_kinds[n].text);
 			return;
 		}
-	say(watch, DEVX, SHMEMHI_WARN, "QP 0x%x, channel %d to PE %d: event 0x%02x", link->qpn, k,
+	say(events, DEVX, SHMEMHI_WARN, "QP 0x%x, channel %d to PE %d: event 0x%02x", link->qpn, k,
 	    pe, type);
 }
 
 /* Stop watching a descriptor that only returns errors: it would keep the thread busy. */
-static void give_up(shmemhi_nic_events_t *watch, int which, const char *why)
+static void give_up(shmemhi_nic_events_t *events, int which, const char *why)
 {
-	watch->fds[which].fd = -1;
-	say(watch, which, SHMEMHI_WARN, "events of %s cannot be read any more: %s",
+	events->fds[which].fd = -1;
+	say(events, which, SHMEMHI_WARN, "events of %s cannot be read any more: %s",
 	    which == DEVX ? "queue pairs" : "the port", why);
 }
 
-static void drain_async(shmemhi_nic_events_t *watch, int which)
+static void drain_async(shmemhi_nic_events_t *events, int which)
 {
-	const shmemhi_open_port_t *nic = shmemhi_open_port_of(watch->ib, which == ASYNC_STANDBY);
-	const shmemhi_ib_lib_t *lib = &watch->ib->lib;
+	const shmemhi_open_port_t *nic = shmemhi_open_port_of(events->ib, which == ASYNC_STANDBY);
+	const shmemhi_ib_lib_t *lib = &events->ib->lib;
 	struct ibv_async_event event;
 
 	while (lib->get_async_event(nic->context, &event) == 0) {
-		on_async(watch, which, &event);
+		on_async(events, which, &event);
 		lib->ack_async_event(&event);
 	}
 	if (errno != EAGAIN)
-		give_up(watch, which, strerror(errno));
+		give_up(events, which, strerror(errno));
 }
 
-static void drain_channel(shmemhi_nic_events_t *watch, int which)
+static void drain_channel(shmemhi_nic_events_t *events, int which)
 {
-	const size_t n_links = (size_t)watch->ib->n_channels * (size_t)watch->job->n_pes;
+	const size_t n_links = (size_t)events->ib->n_channels * (size_t)events->job->n_pes;
 	uint64_t buffer[1 + EQE_NBYTES / 8]; /* cookie: which link; EQE */
 	struct mlx5dv_devx_async_event_hdr *event = (struct mlx5dv_devx_async_event_hdr *)buffer;
 
 	for (;;) {
 		memset(buffer, 0, sizeof buffer);
-		if (watch->ib->lib.get_event(watch->channel, event, sizeof buffer) > 0) {
+		if (events->ib->lib.get_event(events->channel, event, sizeof buffer) > 0) {
 			if (event->cookie < n_links)
-				on_link(watch, &watch->ib->links[event->cookie], event->out_data);
+				on_link(events, &events->ib->links[event->cookie], event->out_data);
 		} else if (errno == EOVERFLOW) {
-			say(watch, DEVX, SHMEMHI_WARN, "events of queue pairs were lost: too many");
+			say(events, DEVX, SHMEMHI_WARN,
+			    "events of queue pairs were lost: too many");
 		} else {
 			break;
 		}
 	}
 	if (errno != EAGAIN)
-		give_up(watch, which, strerror(errno));
+		give_up(events, which, strerror(errno));
 }
 
 static void *watch_main(void *arg)
 {
-	static void (*const drain[N_FDS])(shmemhi_nic_events_t * watch, int which) = {
+	static void (*const drain[N_FDS])(shmemhi_nic_events_t * events, int which) = {
 		[ASYNC] = drain_async, [DEVX] = drain_channel, [ASYNC_STANDBY] = drain_async};
-	shmemhi_nic_events_t *watch = arg;
-	struct pollfd *fds = watch->fds;
+	shmemhi_nic_events_t *events = arg;
+	struct pollfd *fds = events->fds;
 
 	for (;;) {
 		if (poll(fds, N_FDS, -1) < 0)
@@ -229,50 +231,50 @@ static void *watch_main(void *arg)
 			return NULL;
 		for (int i = ASYNC; i < N_FDS; i++) {
 			if (fds[i].revents & POLLIN)
-				drain[i](watch, i);
+				drain[i](events, i);
 			if (fds[i].fd >= 0 && fds[i].revents & (POLLERR | POLLHUP | POLLNVAL))
-				give_up(watch, i, "the device is gone");
+				give_up(events, i, "the device is gone");
 		}
 	}
 }
 
 /* ---- in the caller's thread ---- */
 
-static int subscribe(shmemhi_nic_events_t *watch, const shmemhi_link_t *link)
+static int subscribe(shmemhi_nic_events_t *events, const shmemhi_link_t *link)
 {
 	static const uint16_t qp_types[] = {EQE_WQ_CATAS, EQE_WQ_INVALID, EQE_WQ_ACCESS};
 	static const uint16_t cq_types[] = {EQE_CQ_ERROR};
-	const shmemhi_ib_lib_t *lib = &watch->ib->lib;
-	uint64_t cookie = (uint64_t)(link - watch->ib->links);
+	const shmemhi_ib_lib_t *lib = &events->ib->lib;
+	uint64_t cookie = (uint64_t)(link - events->ib->links);
 	uint16_t types[sizeof qp_types / sizeof qp_types[0]];
 	int error;
 
 	memcpy(types, qp_types, sizeof qp_types);
-	error = lib->subscribe_event(watch->channel, link->qp, sizeof qp_types, types, cookie);
+	error = lib->subscribe_event(events->channel, link->qp, sizeof qp_types, types, cookie);
 	memcpy(types, cq_types, sizeof cq_types);
 	if (!error)
-		error = lib->subscribe_event(watch->channel, link->cq, sizeof cq_types, types,
+		error = lib->subscribe_event(events->channel, link->cq, sizeof cq_types, types,
 					     cookie);
 	return error;
 }
 
 /* A job can work without this channel: kernels get failed requests as error CQEs. Events add
  * detail, and notify the target too. */
-static void open_channel(shmemhi_nic_events_t *watch)
+static void open_channel(shmemhi_nic_events_t *events)
 {
-	const size_t n_links = (size_t)watch->ib->n_channels * (size_t)watch->job->n_pes;
-	const shmemhi_ib_t *ib = watch->ib;
+	const size_t n_links = (size_t)events->ib->n_channels * (size_t)events->job->n_pes;
+	const shmemhi_ib_t *ib = events->ib;
 	int error = 0;
 
-	watch->channel = ib->lib.create_event_channel(
+	events->channel = ib->lib.create_event_channel(
 		ib->nic.context, (enum mlx5dv_devx_create_event_channel_flags)0);
-	if (!watch->channel)
+	if (!events->channel)
 		error = errno;
 	for (size_t i = 0; !error && i < n_links; i++)
 		if (ib->links[i].qp)
-			error = subscribe(watch, &ib->links[i]);
+			error = subscribe(events, &ib->links[i]);
 	if (error)
-		say(watch, DEVX, SHMEMHI_WARN, "events of queue pairs are not reported: %s",
+		say(events, DEVX, SHMEMHI_WARN, "events of queue pairs are not reported: %s",
 		    strerror(error));
 }
 
@@ -284,21 +286,21 @@ static struct pollfd input(int fd)
 	return (struct pollfd){.fd = fd, .events = POLLIN};
 }
 
-static int start(shmemhi_nic_events_t *watch)
+static int start(shmemhi_nic_events_t *events)
 {
 	const struct ibv_context *standby =
-		watch->ib->failover ? shmemhi_open_port_of(watch->ib, 1)->context : NULL;
+		events->ib->failover ? shmemhi_open_port_of(events->ib, 1)->context : NULL;
 	int error;
 
-	watch->fds[WAKE] = input(eventfd(0, EFD_CLOEXEC));
-	if (watch->fds[WAKE].fd < 0)
+	events->fds[WAKE] = input(eventfd(0, EFD_CLOEXEC));
+	if (events->fds[WAKE].fd < 0)
 		return errno;
-	open_channel(watch);
-	watch->fds[ASYNC] = input(watch->ib->nic.context->async_fd);
-	watch->fds[DEVX] = input(watch->channel ? watch->channel->fd : -1);
-	watch->fds[ASYNC_STANDBY] = input(standby ? standby->async_fd : -1);
-	error = shmemhi_thread_start(&watch->thread, "shmem_watch", watch_main, watch);
-	watch->has_thread = !error;
+	open_channel(events);
+	events->fds[ASYNC] = input(events->ib->nic.context->async_fd);
+	events->fds[DEVX] = input(events->channel ? events->channel->fd : -1);
+	events->fds[ASYNC_STANDBY] = input(standby ? standby->async_fd : -1);
+	error = shmemhi_thread_start(&events->thread, "shmem_watch", watch_main, events);
+	events->has_thread = !error;
 	return error;
 }
 
@@ -308,13 +310,13 @@ int shmemhi_nic_events_open(shmemh_t *job, shmemhi_ib_t *ib)
 
 	if (shmemhi_ib_is_emulated(ib))
 		return SHMEMH_OK;
-	ib->watch = calloc(1, sizeof *ib->watch);
-	if (!ib->watch)
+	ib->nic_events = calloc(1, sizeof *ib->nic_events);
+	if (!ib->nic_events)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY,
 				    "NIC %s: no host memory to watch it", ib->nic.name);
-	ib->watch->job = job;
-	ib->watch->ib = ib;
-	error = start(ib->watch);
+	ib->nic_events->job = job;
+	ib->nic_events->ib = ib;
+	error = start(ib->nic_events);
 	if (!error)
 		return SHMEMH_OK;
 	shmemhi_nic_events_close(job, ib);
@@ -325,31 +327,31 @@ int shmemhi_nic_events_open(shmemh_t *job, shmemhi_ib_t *ib)
 
 void shmemhi_nic_events_close(shmemh_t *job, shmemhi_ib_t *ib)
 {
-	shmemhi_nic_events_t *watch = ib->watch;
+	shmemhi_nic_events_t *events = ib->nic_events;
 
 	(void)job;
-	if (!watch)
+	if (!events)
 		return;
-	if (watch->has_thread) {
-		eventfd_write(watch->fds[WAKE].fd, 1);
-		pthread_join(watch->thread, NULL);
+	if (events->has_thread) {
+		eventfd_write(events->fds[WAKE].fd, 1);
+		pthread_join(events->thread, NULL);
 	}
-	if (watch->channel)
-		ib->lib.destroy_event_channel(watch->channel);
-	if (watch->fds[WAKE].fd >= 0)
-		close(watch->fds[WAKE].fd);
-	free(watch);
-	ib->watch = NULL;
+	if (events->channel)
+		ib->lib.destroy_event_channel(events->channel);
+	if (events->fds[WAKE].fd >= 0)
+		close(events->fds[WAKE].fd);
+	free(events);
+	ib->nic_events = NULL;
 }
 
 const char *shmemh_nic_event(const shmemh_t *job)
 {
-	const shmemhi_nic_events_t *watch;
+	const shmemhi_nic_events_t *events;
 
 	if (shmemhi_refused(job, "nic_event"))
 		return "";
-	watch = job->ib ? job->ib->watch : NULL;
-	if (!watch || !atomic_load_explicit(&watch->has_first, memory_order_acquire))
+	events = job->ib ? job->ib->nic_events : NULL;
+	if (!events || !atomic_load_explicit(&events->has_first, memory_order_acquire))
 		return "";
-	return watch->first;
+	return events->first;
 }

@@ -111,7 +111,7 @@ int shmemhi_port_refresh(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *o
 
 	if (status != SHMEMH_OK)
 		return status;
-	/* Other threads read the rest: the watch of events, and threads that register memory. */
+	/* The thread for NIC events and threads that register memory read the rest. */
 	nic->mtu = p.nic.mtu;
 	nic->gid_index = p.nic.gid_index;
 	nic->requires_grh = p.nic.requires_grh;

@@ -92,7 +92,7 @@ typedef struct shmemhi_ib {
 	int has_gpu_queues; /* queues and bounce buffers are in memory of the GPU */
 	shmemhi_queue_mem_t *queue_mem;
 	shmemhi_keys_t *keys;
-	shmemhi_nic_events_t *watch;
+	shmemhi_nic_events_t *nic_events;
 	shmemhi_proxy_t *proxy;
 	shmemhi_failover_t *failover; /* NULL: fail-over is off. The same on all PEs */
 	char *channels;               /* SHMEMD_CHANNEL_NBYTES of each link, memory of the device */

@@ -169,7 +169,7 @@ static void open_watch(void)
 static void close_watch(void)
 {
 	shmemhi_nic_events_close(&t.job, &t.ib);
-	assert_null(t.ib.watch);
+	assert_null(t.ib.nic_events);
 }
 
 static void expect_line(const char *words)
@@ -206,7 +206,7 @@ static void no_thread_where_a_scheduler_drives(void **state)
 	(void)state;
 	t.context.async_fd = -1;
 	open_watch();
-	assert_null(t.ib.watch);
+	assert_null(t.ib.nic_events);
 	assert_int_equal(n_threads("shmem_watch"), 0);
 	assert_int_equal(t.n_subscribed, 0);
 	assert_string_equal(shmemh_nic_event(&t.job), "");
