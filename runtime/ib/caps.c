@@ -106,56 +106,56 @@ static int check_depth(const shmemhi_caps_t *caps, int depth, shmemhi_err_t *err
 
 enum { HAS_FREE_RUNNING, HAS_REAL_TIME, HAS_BOTH }; /* values of the capability */
 
-static uint64_t ts_capability(const shmemhi_caps_t *caps, const shmemhi_open_port_t *nic)
+static uint64_t ts_capability(const shmemhi_caps_t *caps, const shmemhi_open_port_t *port)
 {
-	return nic->is_ethernet ? shmemhi_prm_get(caps->roce, ROCE_QP_TS_FORMAT)
-				: shmemhi_prm_get(caps->general, GENERAL_SQ_TS_FORMAT);
+	return port->is_ethernet ? shmemhi_prm_get(caps->roce, ROCE_QP_TS_FORMAT)
+				 : shmemhi_prm_get(caps->general, GENERAL_SQ_TS_FORMAT);
 }
 
 /* CREATE_QP fails if it asks for a format of CQE time stamps that the NIC does not have. The
  * runtime reads no time stamps: it asks for the default format, which every NIC with real-time
  * stamps has, and for free-running stamps where there are no others. */
-static void set_ts_format(const shmemhi_caps_t *caps, shmemhi_open_port_t *nic)
+static void set_ts_format(const shmemhi_caps_t *caps, shmemhi_open_port_t *port)
 {
-	nic->ts_format = ts_capability(caps, nic) ? SHMEMHI_TS_DEFAULT : SHMEMHI_TS_FREE_RUNNING;
+	port->ts_format = ts_capability(caps, port) ? SHMEMHI_TS_DEFAULT : SHMEMHI_TS_FREE_RUNNING;
 }
 
-static void set_limits(const shmemhi_caps_t *caps, shmemhi_open_port_t *nic)
+static void set_limits(const shmemhi_caps_t *caps, shmemhi_open_port_t *port)
 {
 	uint64_t as_requester = shmemhi_prm_get(caps->general, GENERAL_LOG_MAX_RA_REQ_QP);
 	uint64_t as_responder = shmemhi_prm_get(caps->general, GENERAL_LOG_MAX_RA_RES_QP);
 	uint64_t log = as_requester < as_responder ? as_requester : as_responder;
 
-	nic->log_max_reads = (uint8_t)(log < LOG_READS_LIMIT ? log : LOG_READS_LIMIT);
-	nic->sport_min = nic->sport_max = 0;
-	if (!nic->is_ethernet)
+	port->log_max_reads = (uint8_t)(log < LOG_READS_LIMIT ? log : LOG_READS_LIMIT);
+	port->sport_min = port->sport_max = 0;
+	if (!port->is_ethernet)
 		return;
-	nic->sport_min = (uint16_t)shmemhi_prm_get(caps->roce, ROCE_MIN_SRC_UDP_PORT);
-	nic->sport_max = (uint16_t)shmemhi_prm_get(caps->roce, ROCE_MAX_SRC_UDP_PORT);
-	if (nic->sport_min == 0 || nic->sport_min > nic->sport_max) { /* old firmware */
-		nic->sport_min = SPORT_DEFAULT;
-		nic->sport_max = UINT16_MAX;
+	port->sport_min = (uint16_t)shmemhi_prm_get(caps->roce, ROCE_MIN_SRC_UDP_PORT);
+	port->sport_max = (uint16_t)shmemhi_prm_get(caps->roce, ROCE_MAX_SRC_UDP_PORT);
+	if (port->sport_min == 0 || port->sport_min > port->sport_max) { /* old firmware */
+		port->sport_min = SPORT_DEFAULT;
+		port->sport_max = UINT16_MAX;
 	}
 }
 
 int shmemhi_caps_check(const shmemhi_caps_t *caps, const shmemhi_options_t *opt,
-		       shmemhi_open_port_t *nic, shmemhi_err_t *err)
+		       shmemhi_open_port_t *port, shmemhi_err_t *err)
 {
 	int status = check_depth(caps, opt->ib_depth, err);
 
 	for (size_t i = 0; status == SHMEMH_OK && i < sizeof needs / sizeof needs[0]; i++)
-		if (!needs[i].is_roce || nic->is_ethernet)
+		if (!needs[i].is_roce || port->is_ethernet)
 			status = check_need(caps, &needs[i], err);
 	if (status == SHMEMH_OK) {
-		set_ts_format(caps, nic);
-		nic->offers_no_record =
+		set_ts_format(caps, port);
+		port->offers_no_record =
 			(uint8_t)shmemhi_prm_get(caps->general_2, GENERAL_2_SEND_NO_DBR);
-		set_limits(caps, nic);
+		set_limits(caps, port);
 	}
 	return status;
 }
 
-static int query(const shmemhi_ib_lib_t *lib, const shmemhi_open_port_t *nic, unsigned set,
+static int query(const shmemhi_ib_lib_t *lib, const shmemhi_open_port_t *port, unsigned set,
 		 uint32_t reply[SHMEMHI_CAP_WORDS], shmemhi_err_t *err)
 {
 	uint32_t in[SHMEMHI_PRM_SHORT] = {0};
@@ -164,7 +164,7 @@ static int query(const shmemhi_ib_lib_t *lib, const shmemhi_open_port_t *nic, un
 	shmemhi_prm_put(in, SHMEMHI_PRM_OPCODE, QUERY_HCA_CAP);
 	shmemhi_prm_put(in, OP_MOD, set << 1 | 1); /* 1: what is in force, not what could be */
 	memset(reply, 0, SHMEMHI_CAP_WORDS * sizeof *reply);
-	got = lib->general_cmd(nic->context, in, sizeof in, reply,
+	got = lib->general_cmd(port->context, in, sizeof in, reply,
 			       SHMEMHI_CAP_WORDS * sizeof *reply);
 	if (got == 0)
 		return SHMEMH_OK;
@@ -174,22 +174,22 @@ static int query(const shmemhi_ib_lib_t *lib, const shmemhi_open_port_t *nic, un
 			    (unsigned)shmemhi_prm_get(reply, SHMEMHI_PRM_SYNDROME));
 }
 
-int shmemhi_caps_query(const shmemhi_ib_lib_t *lib, const shmemhi_open_port_t *nic,
+int shmemhi_caps_query(const shmemhi_ib_lib_t *lib, const shmemhi_open_port_t *port,
 		       shmemhi_caps_t *caps, shmemhi_err_t *err)
 {
-	int status = query(lib, nic, SET_GENERAL, caps->general, err);
+	int status = query(lib, port, SET_GENERAL, caps->general, err);
 
 	memset(caps->general_2, 0, sizeof caps->general_2);
 	if (status == SHMEMH_OK && shmemhi_prm_get(caps->general, GENERAL_HCA_CAP_2))
-		status = query(lib, nic, SET_GENERAL_2, caps->general_2, err);
+		status = query(lib, port, SET_GENERAL_2, caps->general_2, err);
 	if (status == SHMEMH_OK)
-		status = query(lib, nic, SET_ATOMIC, caps->atomic, err);
-	if (status == SHMEMH_OK && nic->is_ethernet)
-		status = query(lib, nic, SET_ROCE, caps->roce, err);
+		status = query(lib, port, SET_ATOMIC, caps->atomic, err);
+	if (status == SHMEMH_OK && port->is_ethernet)
+		status = query(lib, port, SET_ROCE, caps->roce, err);
 	return status;
 }
 
-int shmemhi_caps_ts_formats(const shmemhi_ib_lib_t *lib, const shmemhi_open_port_t *nic,
+int shmemhi_caps_ts_formats(const shmemhi_ib_lib_t *lib, const shmemhi_open_port_t *port,
 			    uint8_t *formats, shmemhi_err_t *err)
 {
 	shmemhi_caps_t *caps = malloc(sizeof *caps);
@@ -198,10 +198,10 @@ int shmemhi_caps_ts_formats(const shmemhi_ib_lib_t *lib, const shmemhi_open_port
 
 	if (!caps)
 		(void)shmemhi_fail(err, SHMEMH_ERR_NO_MEMORY, "NIC: out of memory");
-	if (!caps || shmemhi_caps_query(lib, nic, caps, err) != SHMEMH_OK)
+	if (!caps || shmemhi_caps_query(lib, port, caps, err) != SHMEMH_OK)
 		n = -1;
 	else
-		has = ts_capability(caps, nic);
+		has = ts_capability(caps, port);
 	free(caps);
 	if (n < 0)
 		return n;

@@ -18,18 +18,18 @@ typedef struct shmemhi_caps {
 	uint32_t roce[SHMEMHI_CAP_WORDS]; /* Ethernet */
 } shmemhi_caps_t;
 
-/* Query nic->context; the RoCE set if nic->is_ethernet. Returns SHMEMH_OK; ERR_NIC. */
-int shmemhi_caps_query(const shmemhi_ib_lib_t *lib, const shmemhi_open_port_t *nic,
+/* Query port->context; the RoCE set if port->is_ethernet. Returns SHMEMH_OK; ERR_NIC. */
+int shmemhi_caps_query(const shmemhi_ib_lib_t *lib, const shmemhi_open_port_t *port,
 		       shmemhi_caps_t *caps, shmemhi_err_t *err);
 
-/* Set ts_format, offers_no_record, log_max_reads, sport_min and sport_max of nic.
+/* Set ts_format, offers_no_record, log_max_reads, sport_min and sport_max of the port.
  * Returns  SHMEMH_OK; ERR_NIC: something is missing (text: what, and how much of it there is). */
 int shmemhi_caps_check(const shmemhi_caps_t *caps, const shmemhi_options_t *opt,
-		       shmemhi_open_port_t *nic, shmemhi_err_t *err);
+		       shmemhi_open_port_t *port, shmemhi_err_t *err);
 
 /* The formats of CQE time stamps (ts_format of CREATE_QP) that a NIC offers: at most 3.
  * Returns  how many; -1: a line in err, or none if memory for the query could not be allocated. */
-int shmemhi_caps_ts_formats(const shmemhi_ib_lib_t *lib, const shmemhi_open_port_t *nic,
+int shmemhi_caps_ts_formats(const shmemhi_ib_lib_t *lib, const shmemhi_open_port_t *port,
 			    uint8_t *formats, shmemhi_err_t *err);
 
 #endif

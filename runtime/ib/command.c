@@ -60,7 +60,7 @@ static int fail(const shmemhi_link_t *link, const uint32_t *in, const uint32_t *
 		err, SHMEMH_ERR_NIC,
 		"%s: %s failed (channel %d to PE %d, QPN 0x%x, errno %d): status "
 		"0x%x, syndrome 0x%x: %s",
-		link->nic->name, name_of((uint32_t)shmemhi_prm_get(in, SHMEMHI_PRM_OPCODE)),
+		link->port->name, name_of((uint32_t)shmemhi_prm_get(in, SHMEMHI_PRM_OPCODE)),
 		link->k, link->pe, link->qpn, error, status,
 		(uint32_t)shmemhi_prm_get(out, SHMEMHI_PRM_SYNDROME), meaning_of(status));
 }
@@ -71,7 +71,7 @@ struct mlx5dv_devx_obj *shmemhi_command_create(const shmemhi_ib_lib_t *lib,
 {
 	uint32_t out[SHMEMHI_PRM_SHORT] = {0};
 	struct mlx5dv_devx_obj *obj = lib->obj_create(
-		link->nic->context, in, SHMEMHI_PRM_LONG * sizeof *in, out, sizeof out);
+		link->port->context, in, SHMEMHI_PRM_LONG * sizeof *in, out, sizeof out);
 
 	if (!obj) {
 		fail(link, in, out, errno, err);

@@ -8,8 +8,8 @@ static int links_to_rts(shmemh_t *job, shmemhi_ib_t *ib, const shmemhi_peer_info
 {
 	const shmemhi_port_info_t *port = &infos->ports[pe];
 	shmemhi_address_t address;
-	int status =
-		shmemhi_address_find(&ib->lib, &job->opt, &ib->nic, pe, port, &address, &job->err);
+	int status = shmemhi_address_find(&ib->lib, &job->opt, &ib->home_port, pe, port, &address,
+					  &job->err);
 
 	for (int k = 0; status == SHMEMH_OK && k < ib->n_channels; k++) {
 		shmemhi_link_t *link = shmemhi_link(ib, job, k, pe);

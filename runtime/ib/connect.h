@@ -54,17 +54,17 @@ typedef struct shmemhi_address {
  * the MAC of the next hop. InfiniBand: the LID, and the GID if either port requires a GRH.
  * Returns  SHMEMH_OK; ERR_NIC: no route (Ethernet), or another subnet (InfiniBand). */
 int shmemhi_address_find(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
-			 const shmemhi_open_port_t *nic, int pe, const shmemhi_port_info_t *peer,
+			 const shmemhi_open_port_t *port, int pe, const shmemhi_port_info_t *peer,
 			 shmemhi_address_t *address, shmemhi_err_t *err);
 
 /* Fill in the address path of INIT2RTR_QP. udp_port: RoCE's source port. */
-void shmemhi_address_put(const shmemhi_options_t *opt, const shmemhi_open_port_t *nic,
+void shmemhi_address_put(const shmemhi_options_t *opt, const shmemhi_open_port_t *port,
 			 const shmemhi_address_t *address, uint16_t udp_port, uint32_t *in);
 
 /* A UDP source port of the NIC's range for the packets of a queue pair. Network switches and
  * routers choose one of several routes by it (ECMP). It depends on both ends, so that links between
  * the same two ports use several routes. */
-uint16_t shmemhi_udp_port(const shmemhi_open_port_t *nic, const shmemhi_qp_info_t *mine,
+uint16_t shmemhi_udp_port(const shmemhi_open_port_t *port, const shmemhi_qp_info_t *mine,
 			  const shmemhi_qp_info_t *peer);
 
 #endif

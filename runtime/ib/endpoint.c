@@ -36,7 +36,7 @@ static int create_cq(shmemhi_failover_t *s, shmemhi_endpoint_t *e)
 	shmemhi_link_t *link = e->link;
 	uint32_t i = mem.user_index;
 
-	link->nic = port->nic;
+	link->port = port->open;
 	link->queue = e->slot->queue;
 	link->records = e->slot->records;
 	link->producer = e->slot->producer;
@@ -50,7 +50,7 @@ static int create_qp(shmemhi_failover_t *s, shmemhi_endpoint_t *e)
 {
 	shmemhi_link_mem_t mem = mem_of(s, e);
 
-	return shmemhi_queue_create_qp(s->job, &s->ib->lib, s->ports[e->column].nic, e->link, &mem,
+	return shmemhi_queue_create_qp(s->job, &s->ib->lib, s->ports[e->column].open, e->link, &mem,
 				       &s->err);
 }
 
@@ -240,6 +240,6 @@ void shmemhi_endpoint_destroy(shmemhi_failover_t *s, shmemhi_route_t *route, shm
 	else
 		shmemhi_log(&s->job->log, SHMEMHI_WARN,
 			    "%s: QP 0x%x cannot be destroyed: its memory stays allocated",
-			    e->link->nic->name, e->link->qpn);
+			    e->link->port->name, e->link->qpn);
 	free(e);
 }

@@ -446,12 +446,12 @@ static void pack(void *self, int pe, uint32_t k, uint32_t path, uint64_t endpoin
 {
 	shmemhi_failover_t *s = self;
 	shmemhi_endpoint_t *e = (void *)(uintptr_t)endpoint;
-	const shmemhi_open_port_t *nic = s->ports[e->column].nic;
-	shmemhi_offer_bytes_t offer = {.port = shmemhi_port_info_of(nic, s->ib->n_channels),
+	const shmemhi_open_port_t *port = s->ports[e->column].open;
+	shmemhi_offer_bytes_t offer = {.port = shmemhi_port_info_of(port, s->ib->n_channels),
 				       .qp = {e->link->qpn, e->link->psn},
 				       .column = e->column};
 
-	snprintf(offer.name, sizeof offer.name, "%.20s:%d", nic->name, nic->port);
+	snprintf(offer.name, sizeof offer.name, "%.20s:%d", port->name, port->number);
 	e->path = path;
 	e->has_path = 1;
 	shmemhi_route(s, pe, k)->current = e;
@@ -483,17 +483,17 @@ static void describe(void *self, int pe, uint32_t k, uint32_t path, shmemhi_faul
 {
 	const shmemhi_failover_t *s = self;
 	const shmemhi_endpoint_t *e = find(shmemhi_route(s, pe, k), path);
-	const shmemhi_open_port_t *nic;
+	const shmemhi_open_port_t *port;
 
 	memset(out, 0, sizeof *out);
 	if (!e)
 		return;
-	nic = s->ports[e->column].nic;
-	snprintf(out->port, sizeof out->port, "%.20s:%d", nic->name, nic->port);
+	port = s->ports[e->column].open;
+	snprintf(out->port, sizeof out->port, "%.20s:%d", port->name, port->number);
 	snprintf(out->peer_port, sizeof out->peer_port, "%s", e->peer.name);
 	out->qpn = e->link->qpn;
 	out->peer_qpn = e->peer.qp.qpn;
-	put_address(&nic->gid, nic->lid, nic->is_ethernet, out->address, sizeof out->address);
+	put_address(&port->gid, port->lid, port->is_ethernet, out->address, sizeof out->address);
 	put_address(&e->peer.port.gid, e->peer.port.lid, e->peer.port.is_ethernet,
 		    out->peer_address, sizeof out->peer_address);
 	out->is_standby = e->column || e->peer.column;

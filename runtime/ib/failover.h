@@ -138,15 +138,15 @@ typedef struct shmemhi_route {
 typedef struct shmemhi_resolved {
 	struct shmemhi_resolved *next; /* in the queue; with the resolver's lock */
 	int pe;
-	shmemhi_open_port_t nic;     /* own port at the time of the question */
-	uint32_t n_seen, generation; /* of that port, at that time */
-	shmemhi_port_info_t peer;    /* that it was asked for */
-	shmemhi_address_t address;   /* if status is SHMEMH_OK */
-	uint64_t at;                 /* when the answer came */
-	int status;                  /* of the latest answer; SHMEMH_OK also before the first one */
-	int is_there;                /* the answer of the latest question */
-	int is_asked;                /* there is a question whose answer the agent has not taken */
-	int is_answered;             /* with the resolver's lock */
+	shmemhi_open_port_t own_port; /* at the time of the question */
+	uint32_t n_seen, generation;  /* of that port, at that time */
+	shmemhi_port_info_t peer;     /* that it was asked for */
+	shmemhi_address_t address;    /* if status is SHMEMH_OK */
+	uint64_t at;                  /* when the answer came */
+	int status;      /* of the latest answer; SHMEMH_OK also before the first one */
+	int is_there;    /* the answer of the latest question */
+	int is_asked;    /* there is a question whose answer the agent has not taken */
+	int is_answered; /* with the resolver's lock */
 } shmemhi_resolved_t;
 
 /* Look-ups at the same time, at most. */
@@ -189,7 +189,7 @@ typedef struct shmemhi_flusher {
 
 /* A port of this PE that paths may use. */
 typedef struct shmemhi_own_port {
-	shmemhi_open_port_t *nic; /* context NULL: there is none */
+	shmemhi_open_port_t *open; /* context NULL: there is none */
 	shmemhi_uars_t *uars;
 	shmemhi_flusher_t flusher;
 	_Atomic uint32_t n_events; /* by the thread of ib/nic_events.c: something happened to it */

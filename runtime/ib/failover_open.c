@@ -12,7 +12,7 @@
 
 const shmemhi_open_port_t *shmemhi_open_port_of(const shmemhi_ib_t *ib, size_t column)
 {
-	return column ? &ib->failover->standby : &ib->nic;
+	return column ? &ib->failover->standby : &ib->home_port;
 }
 
 int shmemhi_failover_new(shmemh_t *job, shmemhi_ib_t *ib)
@@ -33,13 +33,13 @@ static int open_port(shmemhi_failover_t *s, size_t column)
 	uint32_t n_links = s->ib->queue_mem->n_links;
 	int status = SHMEMH_OK;
 
-	port->nic = column ? &s->standby : &s->ib->nic;
+	port->open = column ? &s->standby : &s->ib->home_port;
 	port->uars = column ? &s->standby_uars : &s->ib->queue_mem->uars;
-	port->is_up = port->nic->context != NULL;
-	if (!port->nic->context)
+	port->is_up = port->open->context != NULL;
+	if (!port->open->context)
 		return SHMEMH_OK;
 	if (column)
-		status = shmemhi_uars_open(s->job, s->ib, port->nic,
+		status = shmemhi_uars_open(s->job, s->ib, port->open,
 					   n_links < SHMEMHI_STANDBY_UARS ? n_links
 									  : SHMEMHI_STANDBY_UARS,
 					   &s->standby_uars);
@@ -80,7 +80,7 @@ static int check_doorbells(shmemhi_failover_t *s)
 	return shmemhi_fail(&s->job->err, SHMEMH_ERR_NIC,
 			    "fail-over: the GPU can write to the doorbells of only one of "
 			    "%s and %s: set SHMEMH_IB_DOORBELL=cpu",
-			    s->ib->nic.name, s->standby.name);
+			    s->ib->home_port.name, s->standby.name);
 }
 
 static int open_words(shmemhi_failover_t *s)
@@ -118,8 +118,8 @@ static int open_parts(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_failover_t *s)
 	}
 	if (status == SHMEMH_OK)
 		shmemhi_log(&job->log, SHMEMHI_INFO, "fail-over: home port %s, stand-by %s",
-			    ib->pe_nics[job->pe].home,
-			    s->standby.context ? ib->pe_nics[job->pe].standby : "none");
+			    ib->pe_ports[job->pe].home,
+			    s->standby.context ? ib->pe_ports[job->pe].standby : "none");
 	return status;
 }
 
@@ -168,7 +168,7 @@ void shmemhi_failover_set_peer(shmemhi_failover_t *s, const shmemhi_link_t *link
 
 	peer->port = *port;
 	peer->qp = *qp;
-	snprintf(peer->name, sizeof peer->name, "%.27s", s->ib->pe_nics[link->pe].home);
+	snprintf(peer->name, sizeof peer->name, "%.27s", s->ib->pe_ports[link->pe].home);
 }
 
 /* Path 0 of each channel. */
@@ -277,7 +277,7 @@ void shmemhi_failover_close(shmemh_t *job, shmemhi_ib_t *ib)
 		return;
 	shmemhi_slots_close(s, close_endpoints(s));
 	for (size_t c = 0; c < SHMEMHI_COLUMNS; c++)
-		if (s->ports[c].nic && s->ports[c].nic->context)
+		if (s->ports[c].open && s->ports[c].open->context)
 			shmemhi_flusher_close(s, c);
 	if (s->bounce_mr)
 		ib->lib.dereg_mr(s->bounce_mr);

@@ -49,14 +49,14 @@ static int to_rts(shmemhi_failover_t *s, shmemhi_flusher_t *f)
 	const shmemhi_ib_lib_t *lib = &s->ib->lib;
 	shmemhi_options_t opt = s->job->opt;
 	const shmemhi_qp_info_t self = {link->qpn, link->psn};
-	shmemhi_port_info_t port = shmemhi_port_info_of(link->nic, 1);
+	shmemhi_port_info_t port = shmemhi_port_info_of(link->port, 1);
 	shmemhi_address_t address;
 	int status = shmemhi_link_to_init(lib, link, &s->err);
 
 	opt.ib_retries = RETRIES;
 	opt.ib_ack_timeout = ACK_TIMEOUT;
 	if (status == SHMEMH_OK && !f->is_local) {
-		status = shmemhi_address_find(lib, &opt, link->nic, link->pe, &port, &address,
+		status = shmemhi_address_find(lib, &opt, link->port, link->pe, &port, &address,
 					      &s->err);
 		if (status == SHMEMH_OK)
 			f->address = address;
@@ -78,7 +78,7 @@ static int make_qp(shmemhi_failover_t *s, shmemhi_flusher_t *f)
 	if (!shmemhi_link_destroy(&s->ib->lib, &f->link))
 		return shmemhi_fail(&s->err, SHMEMH_ERR_NIC,
 				    "%s: the queue pair for flushes cannot be destroyed",
-				    f->link.nic->name);
+				    f->link.port->name);
 	memset(f->memory, 0, queue_nbytes());
 	memset(f->memory + SHMEMD_QUEUE_CQES_OFFSET(DEPTH), 0xff, SHMEMD_QUEUE_CQES_OFFSET(DEPTH));
 	f->index = f->n_cqes = f->n_posted = f->n_done = f->missing_since = 0;
@@ -97,20 +97,20 @@ static int make_qp(shmemhi_failover_t *s, shmemhi_flusher_t *f)
 static int open_memory(shmemhi_failover_t *s, shmemhi_flusher_t *f)
 {
 	const shmemhi_ib_lib_t *lib = &s->ib->lib;
-	const shmemhi_open_port_t *nic = f->link.nic;
+	const shmemhi_open_port_t *port = f->link.port;
 	size_t nbytes = queue_nbytes() + page_nbytes();
 
 	f->memory = aligned_alloc(page_nbytes(), nbytes);
 	if (!f->memory)
 		return shmemhi_fail(&s->err, SHMEMH_ERR_NO_MEMORY, "fail-over: out of memory");
 	memset(f->memory, 0, nbytes);
-	f->umem = lib->umem_reg(nic->context, f->memory, queue_nbytes(), IBV_ACCESS_LOCAL_WRITE);
-	f->mr = lib->reg_mr(nic->pd, f->memory + queue_nbytes(), page_nbytes(), RIGHTS);
+	f->umem = lib->umem_reg(port->context, f->memory, queue_nbytes(), IBV_ACCESS_LOCAL_WRITE);
+	f->mr = lib->reg_mr(port->pd, f->memory + queue_nbytes(), page_nbytes(), RIGHTS);
 	if (!f->umem || !f->mr || !f->link.uar)
 		return shmemhi_fail(&s->err, SHMEMH_ERR_NIC,
 				    "%s: no memory or doorbell can be registered for flushes: "
 				    "raise ulimit -l, or set SHMEMH_FT=off",
-				    nic->name);
+				    port->name);
 	return SHMEMH_OK;
 }
 
@@ -119,7 +119,7 @@ int shmemhi_flusher_open(shmemhi_failover_t *s, size_t column)
 	shmemhi_flusher_t *f = &s->ports[column].flusher;
 	int status;
 
-	f->link.nic = s->ports[column].nic;
+	f->link.port = s->ports[column].open;
 	f->link.uar = s->ports[column].uars->own;
 	f->link.pe = s->job->pe;
 	status = open_memory(s, f);

@@ -56,8 +56,8 @@ static void free_choosing(choosing_t *c)
 static const shmemhi_port_t *port_of(const shmemhi_ib_t *ib, const shmemhi_offer_t *offer)
 {
 	for (size_t i = 0; i < ib->found->n; i++)
-		if (ib->found->ports[i].nic.port == offer->port &&
-		    strcmp(ib->found->ports[i].nic.name, offer->nic) == 0)
+		if (ib->found->ports[i].open.number == offer->port &&
+		    strcmp(ib->found->ports[i].open.name, offer->nic) == 0)
 			return &ib->found->ports[i];
 	return NULL;
 }
@@ -161,16 +161,16 @@ static void name_port(const choosing_t *c, int pick, char name[SHMEMHI_PORT_NAME
 static bool take_port(shmemhi_ib_t *ib, const choosing_t *c, int pick, shmemhi_open_port_t *to)
 {
 	const shmemhi_offer_t *offers = c->rows[c->me].offers;
-	shmemhi_open_port_t *nic = NULL;
+	shmemhi_open_port_t *port = NULL;
 
 	for (size_t i = 0; pick >= 0 && i < ib->found->n; i++)
 		if (&ib->found->ports[i] == port_of(ib, &offers[pick]))
-			nic = &ib->found->ports[i].nic;
-	if (!nic)
+			port = &ib->found->ports[i].open;
+	if (!port)
 		return false;
-	*to = *nic;
-	nic->pd = NULL;
-	nic->context = NULL;
+	*to = *port;
+	port->pd = NULL;
+	port->context = NULL;
 	return true;
 }
 
@@ -180,7 +180,7 @@ static int keep_home(shmemh_t *job, shmemhi_ib_t *ib, const choosing_t *c)
 	const shmemhi_pick_t *pick = &c->picks[c->me];
 	const shmemhi_offer_t *offers = c->rows[c->me].offers;
 
-	if (!take_port(ib, c, pick->home, &ib->nic))
+	if (!take_port(ib, c, pick->home, &ib->home_port))
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NIC, "no NIC can be used by this PE");
 	ib->class = offers[pick->home].class;
 	ib->standby_class = pick->standby < 0 ? SHMEMHI_CLASS_SYS : offers[pick->standby].class;
@@ -190,44 +190,44 @@ static int keep_home(shmemh_t *job, shmemhi_ib_t *ib, const choosing_t *c)
 /* Exchange the results: the PEs of a host must have computed the same map. */
 static int compare(shmemh_t *job, shmemhi_ib_t *ib, const choosing_t *c)
 {
-	shmemhi_pe_nic_t mine = {.map_hash = shmemhi_map_hash(c->rows, c->picks, c->n)};
+	shmemhi_pe_ports_t mine = {.map_hash = shmemhi_map_hash(c->rows, c->picks, c->n)};
 	int status;
 
 	name_port(c, c->picks[c->me].home, mine.home);
 	name_port(c, c->picks[c->me].standby, mine.standby);
-	status = shmemhi_allgather(job, &mine, ib->pe_nics, sizeof mine);
+	status = shmemhi_allgather(job, &mine, ib->pe_ports, sizeof mine);
 	for (int pe = 0; status == SHMEMH_OK && pe < job->n_pes; pe++)
-		if (shmemhi_mem_same_host(job, pe) && ib->pe_nics[pe].map_hash != mine.map_hash)
+		if (shmemhi_mem_same_host(job, pe) && ib->pe_ports[pe].map_hash != mine.map_hash)
 			status = shmemhi_fail(
 				&job->err, SHMEMH_ERR_MISMATCH,
 				"PE %d, on the same host, has chosen NICs by another map (%016llx, "
 				"here %016llx): start all PEs with one installation",
-				pe, (unsigned long long)ib->pe_nics[pe].map_hash,
+				pe, (unsigned long long)ib->pe_ports[pe].map_hash,
 				(unsigned long long)mine.map_hash);
 	return status;
 }
 
 static void log_home(const shmemh_t *job, const shmemhi_ib_t *ib)
 {
-	const shmemhi_open_port_t *nic = &ib->nic;
+	const shmemhi_open_port_t *port = &ib->home_port;
 	char gid[INET6_ADDRSTRLEN] = "?";
 
-	inet_ntop(AF_INET6, nic->gid.raw, gid, sizeof gid);
-	if (nic->is_ethernet)
-		shmemhi_log(&job->log, SHMEMHI_INFO, "NIC %s:%d, RoCE v2, GID %d %s", nic->name,
-			    nic->port, nic->gid_index, gid);
+	inet_ntop(AF_INET6, port->gid.raw, gid, sizeof gid);
+	if (port->is_ethernet)
+		shmemhi_log(&job->log, SHMEMHI_INFO, "NIC %s:%d, RoCE v2, GID %d %s", port->name,
+			    port->number, port->gid_index, gid);
 	else
-		shmemhi_log(&job->log, SHMEMHI_INFO, "NIC %s:%d, InfiniBand, LID %d", nic->name,
-			    nic->port, nic->lid);
+		shmemhi_log(&job->log, SHMEMHI_INFO, "NIC %s:%d, InfiniBand, LID %d", port->name,
+			    port->number, port->lid);
 }
 
 /* What the self-test has said of a NIC. */
-static int verdict_of(const shmemhi_ib_t *ib, const shmemhi_open_port_t *nic)
+static int verdict_of(const shmemhi_ib_t *ib, const shmemhi_open_port_t *port)
 {
 	struct ibv_device_attr attr = {0};
 	shmemhi_firmware_t of = {0};
 
-	if (!nic->context || ib->lib.query_device(nic->context, &attr) != 0)
+	if (!port->context || ib->lib.query_device(port->context, &attr) != 0)
 		return SHMEMHI_UNKNOWN;
 	of.vendor = attr.vendor_id;
 	of.part = attr.vendor_part_id;
@@ -240,13 +240,13 @@ static int verdict_of(const shmemhi_ib_t *ib, const shmemhi_open_port_t *nic)
 static int decide_fault_policy(shmemh_t *job, shmemhi_ib_t *ib, const choosing_t *c)
 {
 	const shmemhi_pick_t *pick = &c->picks[c->me];
-	const char *standby = ib->pe_nics[job->pe].standby;
+	const char *standby = ib->pe_ports[job->pe].standby;
 	shmemhi_fault_facts_t facts = {.option = job->opt.ft,
 				       .has_channels = true,
 				       .standby = standby[0] ? standby : NULL,
 				       .is_software = ib->lib.bind_dmabuf != NULL,
-				       .verdict = verdict_of(ib, &ib->nic),
-				       .nic = ib->nic.name};
+				       .verdict = verdict_of(ib, &ib->home_port),
+				       .nic = ib->home_port.name};
 	shmemhi_fault_policy_t mine;
 	shmemhi_open_port_t other = {0};
 	int policy = SHMEMH_FAULT_OFF, status;
@@ -278,8 +278,8 @@ static int choose(shmemh_t *job, shmemhi_ib_t *ib, choosing_t *c)
 	if (status != SHMEMH_OK)
 		return status;
 	status = shmemhi_choose(c->rows, c->n, c->picks, &job->err);
-	ib->pe_nics = calloc((size_t)job->n_pes, sizeof *ib->pe_nics);
-	if (status == SHMEMH_OK && !ib->pe_nics)
+	ib->pe_ports = calloc((size_t)job->n_pes, sizeof *ib->pe_ports);
+	if (status == SHMEMH_OK && !ib->pe_ports)
 		status = out_of_memory(job);
 	if (status == SHMEMH_OK)
 		status = keep_home(job, ib, c);
@@ -307,12 +307,12 @@ int shmemhi_ib_choose_ports(shmemh_t *job, shmemhi_ib_t *ib)
 
 const char *shmemhi_ib_home(const shmemh_t *job, int pe)
 {
-	return job->ib ? job->ib->pe_nics[pe].home : NULL;
+	return job->ib ? job->ib->pe_ports[pe].home : NULL;
 }
 
 const char *shmemhi_ib_standby(const shmemh_t *job, int pe)
 {
-	const char *name = job->ib ? job->ib->pe_nics[pe].standby : "";
+	const char *name = job->ib ? job->ib->pe_ports[pe].standby : "";
 
 	return name[0] ? name : NULL;
 }

@@ -27,22 +27,22 @@ static int no_memory(shmemh_t *job)
 }
 
 /* Lower *n_granules to the longest region that this NIC can register. */
-static int limit_by(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_port_t *nic,
+static int limit_by(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_port_t *port,
 		    uint64_t granule, uint64_t *n_granules)
 {
 	struct ibv_device_attr attr = {0};
-	int error = ib->lib.query_device(nic->context, &attr);
+	int error = ib->lib.query_device(port->context, &attr);
 
 	if (error)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NIC, "%s: ibv_query_device: %s",
-				    nic->name, strerror(error));
+				    port->name, strerror(error));
 	if (*n_granules > attr.max_mr_size / granule)
 		*n_granules = attr.max_mr_size / granule;
 	if (*n_granules == 0)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NIC,
 				    "%s registers at most %llu bytes at once: set "
 				    "SHMEMH_HEAP_CHUNK to no more",
-				    nic->name, (unsigned long long)attr.max_mr_size);
+				    port->name, (unsigned long long)attr.max_mr_size);
 	return SHMEMH_OK;
 }
 
@@ -207,11 +207,11 @@ static int register_one(shmemh_t *job, shmemhi_ib_t *ib, adding_t *a, size_t i)
 	memset(at, 0, keys->n_columns * sizeof *at);
 	keys->n_regions++;
 	for (size_t c = 0; c < keys->n_columns; c++) {
-		const shmemhi_open_port_t *nic = shmemhi_open_port_of(ib, c);
+		const shmemhi_open_port_t *port = shmemhi_open_port_of(ib, c);
 
-		if (!nic->context)
+		if (!port->context)
 			continue;
-		at[c] = shmemhi_region_open(job, &ib->lib, nic, a->offset + from,
+		at[c] = shmemhi_region_open(job, &ib->lib, port, a->offset + from,
 					    left < keys->region_nbytes ? left
 								       : keys->region_nbytes);
 		if (!at[c])

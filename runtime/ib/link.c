@@ -27,7 +27,7 @@ int shmemhi_link_create_cq(const shmemhi_ib_lib_t *lib, shmemhi_link_t *link,
 	shmemhi_prm_put(in, SHMEMHI_CQC_OI, 1);
 	shmemhi_prm_put(in, SHMEMHI_CQC_LOG_CQ_SIZE, log2_of(mem->depth));
 	shmemhi_prm_put(in, SHMEMHI_CQC_UAR_PAGE, link->uar->page_id);
-	shmemhi_prm_put(in, SHMEMHI_CQC_C_EQN, link->nic->eqn);
+	shmemhi_prm_put(in, SHMEMHI_CQC_C_EQN, link->port->eqn);
 	shmemhi_prm_put(in, SHMEMHI_CQC_DBR_UMEM_VALID, 1);
 	shmemhi_prm_put(in, SHMEMHI_CQC_DBR_UMEM_ID, mem->records->umem_id);
 	shmemhi_prm_put(in, SHMEMHI_CQC_DBR_ADDR, mem->records_offset + SHMEMHI_RECORD_STRIDE);
@@ -48,10 +48,10 @@ int shmemhi_link_create_qp(const shmemhi_ib_lib_t *lib, shmemhi_link_t *link,
 
 	shmemhi_prm_put(in, SHMEMHI_PRM_OPCODE, SHMEMHI_CREATE_QP);
 	shmemhi_prm_put(in, SHMEMHI_QPC_PM_STATE, SHMEMHI_PM_MIGRATED);
-	shmemhi_prm_put(in, SHMEMHI_QPC_PD, link->nic->pdn);
+	shmemhi_prm_put(in, SHMEMHI_QPC_PD, link->port->pdn);
 	shmemhi_prm_put(in, SHMEMHI_QPC_RQ_TYPE, SHMEMHI_RQ_TYPE_NONE);
 	shmemhi_prm_put(in, SHMEMHI_QPC_LOG_SQ_SIZE, log2_of(mem->depth));
-	shmemhi_prm_put(in, SHMEMHI_QPC_TS_FORMAT, link->nic->ts_format);
+	shmemhi_prm_put(in, SHMEMHI_QPC_TS_FORMAT, link->port->ts_format);
 	shmemhi_prm_put(in, SHMEMHI_QPC_UAR_PAGE, link->uar->page_id);
 	shmemhi_prm_put(in, SHMEMHI_QPC_SEND_DBR_MODE,
 			mem->has_no_record ? SHMEMHI_SEND_NO_DBR : 0);
@@ -79,7 +79,7 @@ int shmemhi_link_to_init(const shmemhi_ib_lib_t *lib, const shmemhi_link_t *link
 	shmemhi_prm_put(in, SHMEMHI_QPC_RRE, 1);
 	shmemhi_prm_put(in, SHMEMHI_QPC_RWE, 1);
 	shmemhi_prm_put(in, SHMEMHI_QPC_RAE, 1);
-	shmemhi_prm_put(in, SHMEMHI_ADS_VHCA_PORT_NUM, (uint64_t)link->nic->port);
+	shmemhi_prm_put(in, SHMEMHI_ADS_VHCA_PORT_NUM, (uint64_t)link->port->number);
 	return shmemhi_command_modify(lib, link, in, SHMEMHI_PRM_LONG, err);
 }
 
@@ -91,15 +91,15 @@ int shmemhi_link_to_rtr(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *op
 	const shmemhi_qp_info_t mine = {link->qpn, link->psn};
 	uint32_t in[SHMEMHI_PRM_LONG] = {0};
 
-	link->udp_port = shmemhi_udp_port(link->nic, &mine, peer_qp);
+	link->udp_port = shmemhi_udp_port(link->port, &mine, peer_qp);
 	shmemhi_prm_put(in, SHMEMHI_PRM_OPCODE, SHMEMHI_INIT2RTR_QP);
-	shmemhi_prm_put(in, SHMEMHI_QPC_MTU, min(link->nic->mtu, peer_port->mtu));
+	shmemhi_prm_put(in, SHMEMHI_QPC_MTU, min(link->port->mtu, peer_port->mtu));
 	shmemhi_prm_put(in, SHMEMHI_QPC_LOG_MSG_MAX, SHMEMHI_LOG_MSG_MAX);
 	shmemhi_prm_put(in, SHMEMHI_QPC_REMOTE_QPN, peer_qp->qpn);
 	shmemhi_prm_put(in, SHMEMHI_QPC_NEXT_RCV_PSN, peer_qp->psn);
-	shmemhi_prm_put(in, SHMEMHI_QPC_LOG_RRA_MAX, link->nic->log_max_reads);
+	shmemhi_prm_put(in, SHMEMHI_QPC_LOG_RRA_MAX, link->port->log_max_reads);
 	shmemhi_prm_put(in, SHMEMHI_QPC_MIN_RNR_NAK, MIN_RNR_NAK);
-	shmemhi_address_put(opt, link->nic, address, link->udp_port, in);
+	shmemhi_address_put(opt, link->port, address, link->udp_port, in);
 	return shmemhi_command_modify(lib, link, in, SHMEMHI_PRM_LONG, err);
 }
 
@@ -115,7 +115,7 @@ int shmemhi_link_to_rts(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *op
 	shmemhi_prm_put(in, SHMEMHI_PRM_OPCODE, SHMEMHI_RTR2RTS_QP);
 	shmemhi_prm_put(in, SHMEMHI_QPC_NEXT_SEND_PSN, link->psn);
 	shmemhi_prm_put(in, SHMEMHI_QPC_LOG_SRA_MAX,
-			min(link->nic->log_max_reads, peer_port->log_max_reads));
+			min(link->port->log_max_reads, peer_port->log_max_reads));
 	shmemhi_prm_put(in, SHMEMHI_QPC_RETRY_COUNT, (uint64_t)opt->ib_retries);
 	shmemhi_prm_put(in, SHMEMHI_QPC_RNR_RETRY, RNR_FOREVER);
 	shmemhi_prm_put(in, SHMEMHI_ADS_ACK_TIMEOUT, (uint64_t)opt->ib_ack_timeout);
@@ -168,13 +168,13 @@ int shmemhi_qp_query(const shmemhi_ib_lib_t *lib, const shmemhi_link_t *link,
 	return status;
 }
 
-shmemhi_port_info_t shmemhi_port_info_of(const shmemhi_open_port_t *nic, int n_channels)
+shmemhi_port_info_t shmemhi_port_info_of(const shmemhi_open_port_t *port, int n_channels)
 {
-	return (shmemhi_port_info_t){.gid = nic->gid,
-				     .lid = nic->lid,
-				     .is_ethernet = nic->is_ethernet,
-				     .mtu = nic->mtu,
-				     .log_max_reads = nic->log_max_reads,
+	return (shmemhi_port_info_t){.gid = port->gid,
+				     .lid = port->lid,
+				     .is_ethernet = port->is_ethernet,
+				     .mtu = port->mtu,
+				     .log_max_reads = port->log_max_reads,
 				     .n_channels = (uint8_t)n_channels,
-				     .requires_grh = nic->requires_grh};
+				     .requires_grh = port->requires_grh};
 }

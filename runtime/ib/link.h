@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* One link on any open port (link->nic): create its queues, move its queue pair from state to
+/* One link on any open port (link->port): create its queues, move its queue pair from state to
  * state, ask what it has done. The caller has allocated and registered the memory. A function that
  * fails leaves its line in err, if it takes one. */
 #ifndef SHMEMHI_IB_LINK_H
@@ -74,6 +74,6 @@ int shmemhi_qp_query(const shmemhi_ib_lib_t *lib, const shmemhi_link_t *link,
 		     shmemhi_qp_state_t *state, shmemhi_err_t *err);
 
 /* What peers need to know of a port. n_channels: of the job. */
-shmemhi_port_info_t shmemhi_port_info_of(const shmemhi_open_port_t *nic, int n_channels);
+shmemhi_port_info_t shmemhi_port_info_of(const shmemhi_open_port_t *port, int n_channels);
 
 #endif

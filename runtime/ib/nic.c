@@ -7,12 +7,12 @@
 #include "ib/failover.h"
 #include "ib/ports.h"
 
-static void port_name(const shmemhi_open_port_t *nic, char *text, size_t nbytes)
+static void port_name(const shmemhi_open_port_t *port, char *text, size_t nbytes)
 {
-	if (nic->port)
-		snprintf(text, nbytes, "%s:%d", nic->name, nic->port);
+	if (port->number)
+		snprintf(text, nbytes, "%s:%d", port->name, port->number);
 	else
-		snprintf(text, nbytes, "%s", nic->name);
+		snprintf(text, nbytes, "%s", port->name);
 }
 
 static int fail_all(shmemh_t *job, const shmemhi_ports_t *found)
@@ -24,7 +24,7 @@ static int fail_all(shmemh_t *job, const shmemhi_ports_t *found)
 		size_t used = strlen(text);
 		char name[80];
 
-		port_name(&p->nic, name, sizeof name);
+		port_name(&p->open, name, sizeof name);
 		snprintf(text + used, sizeof text - used, "%s %s: %.200s", i ? ";" : "", name,
 			 p->why.text);
 	}
@@ -37,7 +37,7 @@ static void log_unusable(const shmemh_t *job, const shmemhi_ports_t *found)
 		const shmemhi_port_t *p = &found->ports[i];
 		char name[80];
 
-		port_name(&p->nic, name, sizeof name);
+		port_name(&p->open, name, sizeof name);
 		if (!p->is_usable)
 			shmemhi_log(&job->log, SHMEMHI_INFO, "NIC %s is not used: %s", name,
 				    p->why.text);
@@ -74,9 +74,9 @@ void shmemhi_ib_close_ports(shmemhi_ib_t *ib)
 	free(ib->found);
 	ib->found = NULL;
 	if (ib->lib.ibverbs)
-		shmemhi_port_close(&ib->lib, &ib->nic);
+		shmemhi_port_close(&ib->lib, &ib->home_port);
 	shmemhi_failover_free(ib);
-	free(ib->pe_nics);
-	ib->pe_nics = NULL;
+	free(ib->pe_ports);
+	ib->pe_ports = NULL;
 	shmemhi_ib_lib_close(&ib->lib);
 }

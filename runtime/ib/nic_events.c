@@ -52,9 +52,9 @@ static void say(shmemhi_nic_events_t *events, int which, int level, const char *
 
 static void say(shmemhi_nic_events_t *events, int which, int level, const char *fmt, ...)
 {
-	const shmemhi_open_port_t *nic = shmemhi_open_port_of(events->ib, which == ASYNC_STANDBY);
+	const shmemhi_open_port_t *port = shmemhi_open_port_of(events->ib, which == ASYNC_STANDBY);
 	char text[SHMEMHI_ERR_NBYTES];
-	int used = snprintf(text, sizeof text, "NIC %s port %d: ", nic->name, nic->port);
+	int used = snprintf(text, sizeof text, "NIC %s port %d: ", port->name, port->number);
 	va_list args;
 
 	va_start(args, fmt);
@@ -119,7 +119,7 @@ static void on_async(shmemhi_nic_events_t *events, int which, const struct ibv_a
 	size_t column = which == ASYNC_STANDBY;
 
 	if (is_of_port(event->event_type) &&
-	    event->element.port_num != shmemhi_open_port_of(ib, column)->port)
+	    event->element.port_num != shmemhi_open_port_of(ib, column)->number)
 		return;
 	if (ib->failover)
 		shmemhi_failover_note(ib->failover, column,
@@ -183,11 +183,11 @@ static void give_up(shmemhi_nic_events_t *events, int which, const char *why)
 
 static void drain_async(shmemhi_nic_events_t *events, int which)
 {
-	const shmemhi_open_port_t *nic = shmemhi_open_port_of(events->ib, which == ASYNC_STANDBY);
+	const shmemhi_open_port_t *port = shmemhi_open_port_of(events->ib, which == ASYNC_STANDBY);
 	const shmemhi_ib_lib_t *lib = &events->ib->lib;
 	struct ibv_async_event event;
 
-	while (lib->get_async_event(nic->context, &event) == 0) {
+	while (lib->get_async_event(port->context, &event) == 0) {
 		on_async(events, which, &event);
 		lib->ack_async_event(&event);
 	}
@@ -267,7 +267,7 @@ static void open_channel(shmemhi_nic_events_t *events)
 	int error = 0;
 
 	events->channel = ib->lib.create_event_channel(
-		ib->nic.context, (enum mlx5dv_devx_create_event_channel_flags)0);
+		ib->home_port.context, (enum mlx5dv_devx_create_event_channel_flags)0);
 	if (!events->channel)
 		error = errno;
 	for (size_t i = 0; !error && i < n_links; i++)
@@ -296,7 +296,7 @@ static int start(shmemhi_nic_events_t *events)
 	if (events->fds[WAKE].fd < 0)
 		return errno;
 	open_channel(events);
-	events->fds[ASYNC] = input(events->ib->nic.context->async_fd);
+	events->fds[ASYNC] = input(events->ib->home_port.context->async_fd);
 	events->fds[DEVX] = input(events->channel ? events->channel->fd : -1);
 	events->fds[ASYNC_STANDBY] = input(standby ? standby->async_fd : -1);
 	error = shmemhi_thread_start(&events->thread, "shmem_watch", watch_main, events);
@@ -313,7 +313,7 @@ int shmemhi_nic_events_open(shmemh_t *job, shmemhi_ib_t *ib)
 	ib->nic_events = calloc(1, sizeof *ib->nic_events);
 	if (!ib->nic_events)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY,
-				    "NIC %s: no host memory to watch it", ib->nic.name);
+				    "NIC %s: no host memory to watch it", ib->home_port.name);
 	ib->nic_events->job = job;
 	ib->nic_events->ib = ib;
 	error = start(ib->nic_events);
@@ -321,8 +321,8 @@ int shmemhi_nic_events_open(shmemh_t *job, shmemhi_ib_t *ib)
 		return SHMEMH_OK;
 	shmemhi_nic_events_close(job, ib);
 	return shmemhi_fail(&job->err, SHMEMH_ERR_SYSTEM,
-			    "NIC %s: cannot watch it: no thread or descriptor: %s", ib->nic.name,
-			    strerror(error));
+			    "NIC %s: cannot watch it: no thread or descriptor: %s",
+			    ib->home_port.name, strerror(error));
 }
 
 void shmemhi_nic_events_close(shmemh_t *job, shmemhi_ib_t *ib)

@@ -76,7 +76,7 @@ static int exchange_block(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_peer_in
 
 int shmemhi_peer_infos_exchange(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_peer_infos_t *infos)
 {
-	shmemhi_port_info_t mine = shmemhi_port_info_of(&ib->nic, ib->n_channels);
+	shmemhi_port_info_t mine = shmemhi_port_info_of(&ib->home_port, ib->n_channels);
 	int status = shmemhi_allgather(job, &mine, infos->ports, sizeof mine);
 
 	if (status == SHMEMH_OK)

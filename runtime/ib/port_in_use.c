@@ -30,7 +30,7 @@ static bool is_address_same(const shmemhi_open_port_t *a, const shmemhi_open_por
 
 static void look_at(shmemhi_failover_t *s, shmemhi_own_port_t *port)
 {
-	const shmemhi_open_port_t before = *port->nic;
+	const shmemhi_open_port_t before = *port->open;
 	uint32_t n_events = atomic_load_explicit(&port->n_events, memory_order_acquire);
 	uint64_t now = shmemhi_now();
 	int was_up = port->is_up;
@@ -40,8 +40,8 @@ static void look_at(shmemhi_failover_t *s, shmemhi_own_port_t *port)
 	port->n_seen = n_events;
 	port->look_at = now + LOOK_NS;
 	port->is_up = !atomic_load_explicit(&port->is_fatal, memory_order_relaxed) &&
-		      shmemhi_port_refresh(&s->ib->lib, &s->job->opt, port->nic) == SHMEMH_OK;
-	if (!is_address_same(&before, port->nic)) {
+		      shmemhi_port_refresh(&s->ib->lib, &s->job->opt, port->open) == SHMEMH_OK;
+	if (!is_address_same(&before, port->open)) {
 		port->generation++;
 		s->must_scan = 1;
 	}
@@ -51,19 +51,19 @@ static void look_at(shmemhi_failover_t *s, shmemhi_own_port_t *port)
 
 static void use(shmemhi_failover_t *s, int column)
 {
-	const shmemhi_open_port_t *nic = s->ports[column].nic;
+	const shmemhi_open_port_t *port = s->ports[column].open;
 
 	s->column = column;
 	s->must_scan = 1;
 	shmemhi_log(&s->job->log, SHMEMHI_WARN,
-		    "this PE uses NIC %s port %d from now on, for all channels", nic->name,
-		    nic->port);
+		    "this PE uses NIC %s port %d from now on, for all channels", port->name,
+		    port->number);
 }
 
 void shmemhi_ports_refresh(shmemhi_failover_t *s)
 {
 	for (int c = 0; c < SHMEMHI_COLUMNS; c++)
-		if (s->ports[c].nic->context)
+		if (s->ports[c].open->context)
 			look_at(s, &s->ports[c]);
 	if (!s->ports[s->column].is_up && s->ports[!s->column].is_up)
 		use(s, !s->column);

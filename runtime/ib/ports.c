@@ -26,8 +26,8 @@ static int open_context(const survey_t *s, struct ibv_device *device, shmemhi_po
 	struct mlx5dv_context_attr attr = {.flags = MLX5DV_CONTEXT_FLAGS_DEVX};
 
 	errno = 0;
-	p->nic.context = s->lib->open_device(device, &attr);
-	if (p->nic.context)
+	p->open.context = s->lib->open_device(device, &attr);
+	if (p->open.context)
 		return SHMEMH_OK;
 	return shmemhi_fail(&p->why, SHMEMH_ERR_NIC,
 			    "cannot be opened for DevX (%s): check the permissions on "
@@ -37,22 +37,22 @@ static int open_context(const survey_t *s, struct ibv_device *device, shmemhi_po
 
 static int choose_gid(const survey_t *s, int n_gids, shmemhi_port_t *p)
 {
-	shmemhi_open_port_t *nic = &p->nic;
+	shmemhi_open_port_t *port = &p->open;
 	struct ibv_gid_entry table[MAX_GIDS] = {0};
 	int n = 0, wanted = s->opt->ib_gid_index, index;
 
 	for (int i = 0; i < n_gids && i < MAX_GIDS; i++) /* empty entries fail */
-		n += s->lib->query_gid_ex(nic->context, (uint32_t)nic->port, (uint32_t)i, &table[n],
-					  0, sizeof table[n]) == 0;
+		n += s->lib->query_gid_ex(port->context, (uint32_t)port->number, (uint32_t)i,
+					  &table[n], 0, sizeof table[n]) == 0;
 	/* A change of the address ends the paths that use it. So a refresh keeps the address in use
 	 * while the port has it, even if the rule would now prefer another. */
-	index = shmemhi_has_gid(table, n, nic->gid_index, &nic->gid)
-			? nic->gid_index
+	index = shmemhi_has_gid(table, n, port->gid_index, &port->gid)
+			? port->gid_index
 			: shmemhi_choose_gid(table, n, wanted);
 	for (int i = 0; i < n; i++)
 		if ((int)table[i].gid_index == index)
-			nic->gid = table[i].gid;
-	nic->gid_index = (uint8_t)index;
+			port->gid = table[i].gid;
+	port->gid_index = (uint8_t)index;
 	if (index >= 0)
 		return SHMEMH_OK;
 	if (wanted >= 0)
@@ -67,13 +67,13 @@ static int choose_gid(const survey_t *s, int n_gids, shmemhi_port_t *p)
 static int read_lid(const survey_t *s, const struct ibv_port_attr *attr, shmemhi_port_t *p)
 {
 	struct ibv_gid_entry entry = {0};
-	int got = s->lib->query_gid_ex(p->nic.context, (uint32_t)p->nic.port, 0, &entry, 0,
+	int got = s->lib->query_gid_ex(p->open.context, (uint32_t)p->open.number, 0, &entry, 0,
 				       sizeof entry);
 
-	p->nic.gid = entry.gid;
-	p->nic.lid = attr->lid;
-	p->nic.requires_grh = (attr->flags & IBV_QPF_GRH_REQUIRED) != 0;
-	if (p->nic.requires_grh && got != 0)
+	p->open.gid = entry.gid;
+	p->open.lid = attr->lid;
+	p->open.requires_grh = (attr->flags & IBV_QPF_GRH_REQUIRED) != 0;
+	if (p->open.requires_grh && got != 0)
 		return shmemhi_fail(&p->why, SHMEMH_ERR_NIC,
 				    "its port requires a GRH, but has no GID at index 0 (%s): is a "
 				    "subnet manager running?",
@@ -85,38 +85,38 @@ static int read_lid(const survey_t *s, const struct ibv_port_attr *attr, shmemhi
 
 static int read_port(const survey_t *s, shmemhi_port_t *p)
 {
-	shmemhi_open_port_t *nic = &p->nic;
+	shmemhi_open_port_t *port = &p->open;
 	struct ibv_port_attr attr;
-	int got = shmemhi_ib_query_port(s->lib, nic->context, (uint8_t)nic->port, &attr);
+	int got = shmemhi_ib_query_port(s->lib, port->context, (uint8_t)port->number, &attr);
 
 	if (got != 0)
 		return shmemhi_fail(&p->why, SHMEMH_ERR_NIC, "ibv_query_port failed: %s",
 				    strerror(got));
 	p->state = attr.state;
-	nic->is_ethernet = attr.link_layer == IBV_LINK_LAYER_ETHERNET;
-	nic->mtu = (uint8_t)attr.active_mtu;
+	port->is_ethernet = attr.link_layer == IBV_LINK_LAYER_ETHERNET;
+	port->mtu = (uint8_t)attr.active_mtu;
 	if (attr.state != IBV_PORT_ACTIVE)
 		return shmemhi_fail(&p->why, SHMEMH_ERR_NIC,
 				    "its port is not active (%s): look at the link",
 				    s->lib->port_state_str(attr.state));
-	return nic->is_ethernet ? choose_gid(s, attr.gid_tbl_len, p) : read_lid(s, &attr, p);
+	return port->is_ethernet ? choose_gid(s, attr.gid_tbl_len, p) : read_lid(s, &attr, p);
 }
 
 int shmemhi_port_refresh(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
-			 shmemhi_open_port_t *nic)
+			 shmemhi_open_port_t *port)
 {
 	const survey_t s = {.lib = lib, .opt = opt};
-	shmemhi_port_t p = {.nic = *nic};
+	shmemhi_port_t p = {.open = *port};
 	int status = read_port(&s, &p);
 
 	if (status != SHMEMH_OK)
 		return status;
 	/* The thread for NIC events and threads that register memory read the rest. */
-	nic->mtu = p.nic.mtu;
-	nic->gid_index = p.nic.gid_index;
-	nic->requires_grh = p.nic.requires_grh;
-	nic->lid = p.nic.lid;
-	nic->gid = p.nic.gid;
+	port->mtu = p.open.mtu;
+	port->gid_index = p.open.gid_index;
+	port->requires_grh = p.open.requires_grh;
+	port->lid = p.open.lid;
+	port->gid = p.open.gid;
 	return SHMEMH_OK;
 }
 
@@ -127,9 +127,9 @@ static int check_caps(const survey_t *s, shmemhi_port_t *p)
 
 	if (!caps)
 		return shmemhi_fail(&p->why, SHMEMH_ERR_NO_MEMORY, "out of memory");
-	status = shmemhi_caps_query(s->lib, &p->nic, caps, &p->why);
+	status = shmemhi_caps_query(s->lib, &p->open, caps, &p->why);
 	if (status == SHMEMH_OK)
-		status = shmemhi_caps_check(caps, s->opt, &p->nic, &p->why);
+		status = shmemhi_caps_check(caps, s->opt, &p->open, &p->why);
 	free(caps);
 	return status;
 }
@@ -137,25 +137,25 @@ static int check_caps(const survey_t *s, shmemhi_port_t *p)
 /* Allocate the protection domain and find the numbers that commands refer to. */
 static int make_pd(const survey_t *s, shmemhi_port_t *p)
 {
-	shmemhi_open_port_t *nic = &p->nic;
+	shmemhi_open_port_t *port = &p->open;
 	struct mlx5dv_pd dv = {0};
 	struct mlx5dv_obj obj = {.pd = {.out = &dv}};
 	const char *call = "ibv_alloc_pd";
 	int got = 0;
 
 	errno = 0;
-	nic->pd = s->lib->alloc_pd(nic->context);
-	if (!nic->pd)
+	port->pd = s->lib->alloc_pd(port->context);
+	if (!port->pd)
 		got = errno ? errno : ENOMEM;
 	if (!got) {
 		call = "mlx5dv_init_obj";
-		obj.pd.in = nic->pd;
+		obj.pd.in = port->pd;
 		got = s->lib->init_obj(&obj, MLX5DV_OBJ_PD);
-		nic->pdn = dv.pdn;
+		port->pdn = dv.pdn;
 	}
 	if (!got) {
 		call = "mlx5dv_devx_query_eqn";
-		got = s->lib->query_eqn(nic->context, 0, &nic->eqn);
+		got = s->lib->query_eqn(port->context, 0, &port->eqn);
 	}
 	if (!got)
 		return SHMEMH_OK;
@@ -175,16 +175,16 @@ static shmemhi_port_t *append(const survey_t *s, struct ibv_device *device, int 
 	s->found->ports = ports;
 	s->found->n++;
 	memset(&ports[n], 0, sizeof ports[n]);
-	snprintf(ports[n].nic.name, sizeof ports[n].nic.name, "%s",
+	snprintf(ports[n].open.name, sizeof ports[n].open.name, "%s",
 		 s->lib->get_device_name(device));
-	ports[n].nic.port = number;
+	ports[n].open.number = number;
 	snprintf(ports[n].folder, sizeof ports[n].folder, "%s", device->ibdev_path);
 	return &ports[n];
 }
 
 static int is_usable(const survey_t *s, shmemhi_port_t *p)
 {
-	if (!shmemhi_hca_allows(&s->list, p->nic.name, p->nic.port))
+	if (!shmemhi_hca_allows(&s->list, p->open.name, p->open.number))
 		return shmemhi_fail(&p->why, SHMEMH_ERR_NIC, "SHMEMH_HCA_LIST leaves it out");
 	if (read_port(s, p) != SHMEMH_OK || check_caps(s, p) != SHMEMH_OK)
 		return SHMEMH_ERR_NIC;
@@ -196,7 +196,7 @@ static int count_ports(const survey_t *s, const shmemhi_port_t *p)
 {
 	struct ibv_device_attr attr = {0};
 
-	if (!p->nic.context || s->lib->query_device(p->nic.context, &attr) != 0)
+	if (!p->open.context || s->lib->query_device(p->open.context, &attr) != 0)
 		return 1;
 	return attr.phys_port_cnt;
 }
@@ -212,10 +212,10 @@ static int survey_port(const survey_t *s, struct ibv_device *device, int number,
 		*n_ports = count_ports(s, p);
 		p->is_usable = is_usable(s, p) == SHMEMH_OK;
 	} else {
-		p->nic.port = 0;
+		p->open.number = 0;
 	}
 	if (!p->is_usable)
-		shmemhi_port_close(s->lib, &p->nic);
+		shmemhi_port_close(s->lib, &p->open);
 	return SHMEMH_OK;
 }
 
@@ -314,14 +314,14 @@ static int take(const shmemhi_hca_list_t *list, int entry, shmemhi_ports_t *from
 	for (size_t i = 0; i < from->n; i++) {
 		shmemhi_port_t *p = &from->ports[i];
 
-		if (strcmp(p->nic.name, want->name) != 0 ||
-		    (want->port && p->nic.port && p->nic.port != want->port))
+		if (strcmp(p->open.name, want->name) != 0 ||
+		    (want->port && p->open.number && p->open.number != want->port))
 			continue;
 		if (!p->is_usable)
 			return shmemhi_fail(err, SHMEMH_ERR_NIC, "%s:%d cannot be used: %s",
-					    p->nic.name, p->nic.port, p->why.text);
+					    p->open.name, p->open.number, p->why.text);
 		to->ports[to->n++] = *p;
-		memset(&p->nic, 0, sizeof p->nic);
+		memset(&p->open, 0, sizeof p->open);
 	}
 	if (to->n > before)
 		return SHMEMH_OK;
@@ -357,39 +357,39 @@ int shmemhi_ports_open_set(const shmemhi_ib_lib_t *lib, const shmemhi_options_t 
 	return status;
 }
 
-void shmemhi_port_close(const shmemhi_ib_lib_t *lib, shmemhi_open_port_t *nic)
+void shmemhi_port_close(const shmemhi_ib_lib_t *lib, shmemhi_open_port_t *port)
 {
-	if (nic->pd)
-		lib->dealloc_pd(nic->pd);
-	if (nic->context)
-		lib->close_device(nic->context);
-	nic->pd = NULL;
-	nic->context = NULL;
+	if (port->pd)
+		lib->dealloc_pd(port->pd);
+	if (port->context)
+		lib->close_device(port->context);
+	port->pd = NULL;
+	port->context = NULL;
 }
 
 void shmemhi_ports_close(const shmemhi_ib_lib_t *lib, shmemhi_ports_t *found)
 {
 	for (size_t i = 0; i < found->n; i++)
-		shmemhi_port_close(lib, &found->ports[i].nic);
+		shmemhi_port_close(lib, &found->ports[i].open);
 	free(found->ports);
 	memset(found, 0, sizeof *found);
 }
 
 static int add_port(const shmemhi_port_t *p, shmemhi_machine_t *m, shmemhi_err_t *err)
 {
-	shmemhi_hca_port_t port = {.number = p->nic.port};
-	int nic = shmemhi_find_nic(m, p->nic.name);
+	shmemhi_hca_port_t port = {.number = p->open.number};
+	int nic = shmemhi_find_nic(m, p->open.name);
 
 	if (nic < 0)
-		nic = shmemhi_machine_add_nic(m, p->nic.name, p->folder, err);
+		nic = shmemhi_machine_add_nic(m, p->open.name, p->folder, err);
 	if (nic < 0)
 		return SHMEMH_ERR_SYSTEM;
 	/* sysfs has the ports of NICs with a driver in the Linux kernel, and their bandwidth. */
-	if (shmemhi_find_port(m, p->nic.name, p->nic.port) >= 0)
+	if (shmemhi_find_port(m, p->open.name, p->open.number) >= 0)
 		return SHMEMH_OK;
 	port.nic = nic;
 	port.state = p->state == IBV_PORT_ACTIVE ? SHMEMHI_PORT_ACTIVE : SHMEMHI_PORT_DOWN;
-	port.link = p->nic.is_ethernet ? SHMEMHI_LINK_ETHERNET : SHMEMHI_LINK_IB;
+	port.link = p->open.is_ethernet ? SHMEMHI_LINK_ETHERNET : SHMEMHI_LINK_IB;
 	return shmemhi_add_port(m, &port, err) < 0 ? SHMEMH_ERR_SYSTEM : SHMEMH_OK;
 }
 
@@ -398,7 +398,7 @@ int shmemhi_ports_add(const shmemhi_ports_t *found, shmemhi_machine_t *m, shmemh
 	int status = SHMEMH_OK;
 
 	for (size_t i = 0; status == SHMEMH_OK && i < found->n; i++)
-		if (found->ports[i].nic.port)
+		if (found->ports[i].open.number)
 			status = add_port(&found->ports[i], m, err);
 	return status;
 }

@@ -11,7 +11,7 @@
 #include "topo/machine.h"
 
 typedef struct shmemhi_port {
-	shmemhi_open_port_t nic; /* open if usable; port 0: a NIC that was not opened */
+	shmemhi_open_port_t open; /* open if usable; number 0: a NIC that was not opened */
 	int is_usable;
 	enum ibv_port_state state;
 	shmemhi_err_t why;               /* the reason, if it is not usable */
@@ -44,10 +44,10 @@ int shmemhi_ports_open_set(const shmemhi_ib_lib_t *lib, const shmemhi_options_t 
  * keeps the GID in use while the port has it, and otherwise chooses again.
  * Returns  SHMEMH_OK: it is active; ERR_NIC: it is not, or cannot be asked. */
 int shmemhi_port_refresh(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
-			 shmemhi_open_port_t *nic);
+			 shmemhi_open_port_t *port);
 
-/* Close a NIC that ports_open opened, completely or in part. */
-void shmemhi_port_close(const shmemhi_ib_lib_t *lib, shmemhi_open_port_t *nic);
+/* Close a port that ports_open opened, completely or in part. */
+void shmemhi_port_close(const shmemhi_ib_lib_t *lib, shmemhi_open_port_t *port);
 
 /* Add the NICs and ports that the machine does not have yet: sysfs shows only those that
  * have a kernel driver.

@@ -151,7 +151,7 @@ int shmemhi_proxy_add(shmemh_t *job, shmemhi_ib_t *ib, const shmemhi_link_t *lin
 	pthread_mutex_unlock(&proxy->lock);
 	if (status != SHMEMH_OK)
 		shmemhi_log(&job->log, SHMEMHI_WARN, "NIC %s: no host memory to ring %zu doorbells",
-			    ib->nic.name, room);
+			    ib->home_port.name, room);
 	return status;
 }
 
@@ -178,8 +178,8 @@ int shmemhi_proxy_open(shmemh_t *job, shmemhi_ib_t *ib)
 	ib->proxy = proxy_new(ib, n_links, n_doorbells);
 	if (!ib->proxy || !ib->proxy->doorbells)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY,
-				    "NIC %s: no host memory to ring %zu doorbells", ib->nic.name,
-				    n_doorbells);
+				    "NIC %s: no host memory to ring %zu doorbells",
+				    ib->home_port.name, n_doorbells);
 	if (shmemhi_ib_is_emulated(ib))
 		return SHMEMH_OK;
 	error = shmemhi_thread_start(&ib->proxy->thread, "shmem_proxy", proxy_main, ib->proxy);
@@ -190,7 +190,7 @@ int shmemhi_proxy_open(shmemh_t *job, shmemhi_ib_t *ib)
 	shmemhi_proxy_close(job, ib);
 	return shmemhi_fail(&job->err, SHMEMH_ERR_SYSTEM,
 			    "NIC %s: no thread to ring its doorbells: pthread_create: %s",
-			    ib->nic.name, strerror(error));
+			    ib->home_port.name, strerror(error));
 }
 
 void shmemhi_proxy_close(shmemh_t *job, shmemhi_ib_t *ib)

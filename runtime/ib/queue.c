@@ -42,10 +42,10 @@ static shmemhi_link_mem_t mem_of(const shmemhi_ib_t *ib, const shmemhi_link_t *l
 }
 
 int shmemhi_queue_create_qp(const shmemh_t *job, const shmemhi_ib_lib_t *lib,
-			    shmemhi_open_port_t *nic, shmemhi_link_t *link, shmemhi_link_mem_t *mem,
-			    shmemhi_err_t *err)
+			    shmemhi_open_port_t *port, shmemhi_link_t *link,
+			    shmemhi_link_mem_t *mem, shmemhi_err_t *err)
 {
-	if (!nic->offers_no_record || !link->doorbell)
+	if (!port->offers_no_record || !link->doorbell)
 		return shmemhi_link_create_qp(lib, link, mem, err);
 	mem->has_no_record = 1;
 	if (shmemhi_link_create_qp(lib, link, mem, err) == SHMEMH_OK) {
@@ -54,9 +54,9 @@ int shmemhi_queue_create_qp(const shmemh_t *job, const shmemhi_ib_lib_t *lib,
 		return SHMEMH_OK;
 	}
 	shmemhi_log(&job->log, SHMEMHI_INFO, "%s: from here on with doorbell records: %s",
-		    nic->name, err->text);
+		    port->name, err->text);
 	err->text[0] = '\0';
-	nic->offers_no_record = 0;
+	port->offers_no_record = 0;
 	mem->has_no_record = 0;
 	return shmemhi_link_create_qp(lib, link, mem, err);
 }
@@ -74,7 +74,8 @@ static int open_link(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_link_t *link)
 	link->psn = shmemhi_queue_psn();
 	status = shmemhi_link_create_cq(&ib->lib, link, &mem, &job->err);
 	if (status == SHMEMH_OK)
-		status = shmemhi_queue_create_qp(job, &ib->lib, &ib->nic, link, &mem, &job->err);
+		status = shmemhi_queue_create_qp(job, &ib->lib, &ib->home_port, link, &mem,
+						 &job->err);
 	return status == SHMEMH_OK ? shmemhi_link_to_init(&ib->lib, link, &job->err) : status;
 }
 
@@ -88,10 +89,10 @@ static int alloc_links(shmemh_t *job, shmemhi_ib_t *ib)
 	ib->queue_mem = calloc(1, sizeof *ib->queue_mem);
 	if (!ib->links || !ib->queue_mem)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "links: out of memory");
-	ib->queue_mem->nic = &ib->nic;
+	ib->queue_mem->port = &ib->home_port;
 	ib->queue_mem->n_links = (uint32_t)n_links;
 	for (size_t i = 0; i < n_links; i++) {
-		ib->links[i].nic = &ib->nic;
+		ib->links[i].port = &ib->home_port;
 		ib->links[i].k = (int)(i / (size_t)job->n_pes);
 		ib->links[i].pe = (int)(i % (size_t)job->n_pes);
 	}
@@ -118,25 +119,25 @@ static void log_links(const shmemh_t *job, const shmemhi_ib_t *ib)
 	shmemhi_log(&job->log, SHMEMHI_INFO,
 		    "%s: %d channels to each PE, %u links of %llu bytes (%u without doorbell "
 		    "records), depth %u, queues in memory of the %s; %s",
-		    ib->nic.name, ib->n_channels, ib->queue_mem->n_links,
+		    ib->home_port.name, ib->n_channels, ib->queue_mem->n_links,
 		    (unsigned long long)shmemhi_links_nbytes(ib), n_without, ib->depth,
 		    ib->has_gpu_queues ? "GPU" : "host",
 		    ib->links[0].doorbell ? "kernels ring the doorbells"
 					  : "the CPU doorbell proxy rings the doorbells");
 }
 
-int shmemhi_ib_check_nic_options(shmemh_t *job, const shmemhi_open_port_t *nic)
+int shmemhi_ib_check_nic_options(shmemh_t *job, const shmemhi_open_port_t *port)
 {
-	if (nic->is_ethernet && job->opt.ib_sl > MAX_ROCE_PRIORITY)
+	if (port->is_ethernet && job->opt.ib_sl > MAX_ROCE_PRIORITY)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_OPTION,
 				    "SHMEMH_IB_SL=%d: on Ethernet (%s) it is a priority, 0 to %d",
-				    job->opt.ib_sl, nic->name, MAX_ROCE_PRIORITY);
+				    job->opt.ib_sl, port->name, MAX_ROCE_PRIORITY);
 	return SHMEMH_OK;
 }
 
 int shmemhi_links_open(shmemh_t *job, shmemhi_ib_t *ib)
 {
-	int status = shmemhi_ib_check_nic_options(job, &ib->nic);
+	int status = shmemhi_ib_check_nic_options(job, &ib->home_port);
 
 	if (status == SHMEMH_OK)
 		status = open_links(job, ib);
@@ -164,8 +165,8 @@ static bool destroy(shmemh_t *job, const shmemhi_ib_t *ib, struct mlx5dv_devx_ob
 
 	if (!error)
 		return false;
-	shmemhi_log(&job->log, SHMEMHI_WARN, "%s: %s 0x%x cannot be destroyed: %s", ib->nic.name,
-		    kind, number, strerror(error));
+	shmemhi_log(&job->log, SHMEMHI_WARN, "%s: %s 0x%x cannot be destroyed: %s",
+		    ib->home_port.name, kind, number, strerror(error));
 	return true;
 }
 

@@ -41,7 +41,7 @@ typedef struct shmemhi_queue_block {
 } shmemhi_queue_block_t;
 
 struct shmemhi_queue_mem {
-	const shmemhi_open_port_t *nic; /* that uses it */
+	const shmemhi_open_port_t *port; /* that uses it */
 	shmemhi_uars_t uars;
 	uint32_t n_links;
 	uint32_t n_blocks;
@@ -60,7 +60,7 @@ struct shmemhi_queue_mem {
 #define SHMEMHI_PRODUCER_STRIDE 64u /* bytes from one producer word to the next: a cache line */
 
 /* Check options whose limits depend on the kind of the NIC. */
-int shmemhi_ib_check_nic_options(shmemh_t *job, const shmemhi_open_port_t *nic);
+int shmemhi_ib_check_nic_options(shmemh_t *job, const shmemhi_open_port_t *port);
 
 /* Allocate and register the memory of all links, and set the pointers of the links into it.
  * queue_mem exists, zeroed. */
@@ -69,27 +69,27 @@ int shmemhi_queue_mem_open(shmemh_t *job, shmemhi_ib_t *ib);
 /* ib/queue_gpu.c: b->nbytes of the GPU's memory, zeroed and registered. Failed: a line in why, and
  * b->area is still to be closed. */
 int shmemhi_queue_gpu_open(shmemh_t *job, const shmemhi_ib_lib_t *lib,
-			   const shmemhi_open_port_t *nic, shmemhi_queue_block_t *b,
+			   const shmemhi_open_port_t *port, shmemhi_queue_block_t *b,
 			   shmemhi_err_t *why);
 
 /* Register memory of the GPU for queues: by a dma-buf, else by its address. NULL: a line in why. */
 struct mlx5dv_devx_umem *shmemhi_umem_of_gpu(shmemhi_cuctx_t *c, const shmemhi_ib_lib_t *lib,
-					     const shmemhi_open_port_t *nic, void *base,
+					     const shmemhi_open_port_t *port, void *base,
 					     size_t nbytes, shmemhi_err_t *why);
 
 /* Register GPU memory, which is allocated already, with a NIC, the first one or a further one:
  * queues as a umem, bounce buffers as a memory region. NULL: a line in why. */
 struct mlx5dv_devx_umem *shmemhi_queue_gpu_register(shmemh_t *job, const shmemhi_ib_lib_t *lib,
-						    const shmemhi_open_port_t *nic,
+						    const shmemhi_open_port_t *port,
 						    const shmemhi_queue_block_t *b,
 						    shmemhi_err_t *why);
 struct ibv_mr *shmemhi_bounces_gpu_register(shmemh_t *job, const shmemhi_ib_lib_t *lib,
-					    const shmemhi_open_port_t *nic,
+					    const shmemhi_open_port_t *port,
 					    const shmemhi_queue_block_t *b, shmemhi_err_t *why);
 
 /* As shmemhi_queue_gpu_open, for bounce buffers, which are registered as a memory region. */
 int shmemhi_bounces_gpu_open(shmemh_t *job, const shmemhi_ib_lib_t *lib,
-			     const shmemhi_open_port_t *nic, shmemhi_queue_block_t *b,
+			     const shmemhi_open_port_t *port, shmemhi_queue_block_t *b,
 			     struct ibv_mr **mr, shmemhi_err_t *why);
 
 /* Create a queue pair without a doorbell record if the NIC offers that and the GPU rings. Then one
@@ -100,8 +100,8 @@ int shmemhi_bounces_gpu_open(shmemh_t *job, const shmemhi_ib_lib_t *lib,
  * log_max_send_dbr_less_qp_sq): once CREATE_QP fails without a record, this link and
  * all later ones of the port have one. */
 int shmemhi_queue_create_qp(const shmemh_t *job, const shmemhi_ib_lib_t *lib,
-			    shmemhi_open_port_t *nic, shmemhi_link_t *link, shmemhi_link_mem_t *mem,
-			    shmemhi_err_t *err);
+			    shmemhi_open_port_t *port, shmemhi_link_t *link,
+			    shmemhi_link_mem_t *mem, shmemhi_err_t *err);
 
 /* A random number for a queue pair's first request. */
 uint32_t shmemhi_queue_psn(void);
@@ -115,7 +115,7 @@ int shmemhi_host_block_open(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_block
 
 /* Register a block with a NIC. NULL: a line in err. */
 struct mlx5dv_devx_umem *shmemhi_block_register(shmemh_t *job, const shmemhi_ib_t *ib,
-						const shmemhi_open_port_t *nic,
+						const shmemhi_open_port_t *port,
 						const shmemhi_queue_block_t *b, shmemhi_err_t *err);
 
 /* Release a block. Returns whether the NIC may still use the memory, which is kept then. */
@@ -124,7 +124,7 @@ bool shmemhi_block_close(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queue_bl
 
 /* Register the bounce buffers with a further NIC. NULL: a line in job->err. */
 struct ibv_mr *shmemhi_bounces_register(shmemh_t *job, const shmemhi_ib_t *ib,
-					const shmemhi_open_port_t *nic);
+					const shmemhi_open_port_t *port);
 
 /* Release the memory, after the queues of the links have been destroyed. is_in_use: some could not
  * be destroyed, and the NIC may still use their memory. Then the memory that the NIC has access to

@@ -28,7 +28,7 @@ static int open_dmabuf(shmemhi_cuctx_t *c, const shmemhi_ib_lib_t *lib, void *ba
 
 /* Register by a dma-buf. The umem keeps the memory alive, so the descriptor is closed. */
 static struct mlx5dv_devx_umem *umem_by_dmabuf(shmemhi_cuctx_t *c, const shmemhi_ib_lib_t *lib,
-					       const shmemhi_open_port_t *nic, void *base,
+					       const shmemhi_open_port_t *port, void *base,
 					       size_t nbytes, shmemhi_err_t *why)
 {
 	struct mlx5dv_devx_umem_in in = {
@@ -47,7 +47,7 @@ static struct mlx5dv_devx_umem *umem_by_dmabuf(shmemhi_cuctx_t *c, const shmemhi
 	in.dmabuf_fd = open_dmabuf(c, lib, base, nbytes, why);
 	if (in.dmabuf_fd < 0)
 		return NULL;
-	umem = lib->umem_reg_ex(nic->context, &in);
+	umem = lib->umem_reg_ex(port->context, &in);
 	if (!umem)
 		shmemhi_fail(why, SHMEMH_ERR_NIC, "mlx5dv_devx_umem_reg_ex: %s", strerror(errno));
 	close(in.dmabuf_fd);
@@ -56,7 +56,7 @@ static struct mlx5dv_devx_umem *umem_by_dmabuf(shmemhi_cuctx_t *c, const shmemhi
 
 /* The same for a memory region, which uses the addresses of this process. */
 static struct ibv_mr *mr_by_dmabuf(shmemh_t *job, const shmemhi_ib_lib_t *lib,
-				   const shmemhi_open_port_t *nic, const shmemhi_queue_block_t *b,
+				   const shmemhi_open_port_t *port, const shmemhi_queue_block_t *b,
 				   shmemhi_err_t *why)
 {
 	int fd = open_dmabuf(shmemhi_mem_cuctx(job), lib, b->base, b->nbytes, why);
@@ -64,7 +64,7 @@ static struct ibv_mr *mr_by_dmabuf(shmemh_t *job, const shmemhi_ib_lib_t *lib,
 
 	if (fd < 0)
 		return NULL;
-	mr = lib->reg_dmabuf_mr(nic->pd, 0, b->nbytes, (uintptr_t)b->base, fd,
+	mr = lib->reg_dmabuf_mr(port->pd, 0, b->nbytes, (uintptr_t)b->base, fd,
 				IBV_ACCESS_LOCAL_WRITE);
 	if (!mr)
 		shmemhi_fail(why, SHMEMH_ERR_NIC, "ibv_reg_dmabuf_mr: %s", strerror(errno));
@@ -73,14 +73,14 @@ static struct ibv_mr *mr_by_dmabuf(shmemh_t *job, const shmemhi_ib_lib_t *lib,
 }
 
 struct mlx5dv_devx_umem *shmemhi_umem_of_gpu(shmemhi_cuctx_t *c, const shmemhi_ib_lib_t *lib,
-					     const shmemhi_open_port_t *nic, void *base,
+					     const shmemhi_open_port_t *port, void *base,
 					     size_t nbytes, shmemhi_err_t *why)
 {
 	shmemhi_err_t no_dmabuf = {""};
-	struct mlx5dv_devx_umem *umem = umem_by_dmabuf(c, lib, nic, base, nbytes, &no_dmabuf);
+	struct mlx5dv_devx_umem *umem = umem_by_dmabuf(c, lib, port, base, nbytes, &no_dmabuf);
 
 	if (!umem)
-		umem = lib->umem_reg(nic->context, base, nbytes, IBV_ACCESS_LOCAL_WRITE);
+		umem = lib->umem_reg(port->context, base, nbytes, IBV_ACCESS_LOCAL_WRITE);
 	if (!umem)
 		shmemhi_fail(why, SHMEMH_ERR_NIC, "by dma-buf: %.200s; by mlx5dv_devx_umem_reg: %s",
 			     no_dmabuf.text, strerror(errno));
@@ -88,15 +88,15 @@ struct mlx5dv_devx_umem *shmemhi_umem_of_gpu(shmemhi_cuctx_t *c, const shmemhi_i
 }
 
 struct mlx5dv_devx_umem *shmemhi_queue_gpu_register(shmemh_t *job, const shmemhi_ib_lib_t *lib,
-						    const shmemhi_open_port_t *nic,
+						    const shmemhi_open_port_t *port,
 						    const shmemhi_queue_block_t *b,
 						    shmemhi_err_t *why)
 {
-	return shmemhi_umem_of_gpu(shmemhi_mem_cuctx(job), lib, nic, b->base, b->nbytes, why);
+	return shmemhi_umem_of_gpu(shmemhi_mem_cuctx(job), lib, port, b->base, b->nbytes, why);
 }
 
 int shmemhi_queue_gpu_open(shmemh_t *job, const shmemhi_ib_lib_t *lib,
-			   const shmemhi_open_port_t *nic, shmemhi_queue_block_t *b,
+			   const shmemhi_open_port_t *port, shmemhi_queue_block_t *b,
 			   shmemhi_err_t *why)
 {
 	int status = shmemhi_area_open(job, b->nbytes, &b->area, why);
@@ -104,19 +104,19 @@ int shmemhi_queue_gpu_open(shmemh_t *job, const shmemhi_ib_lib_t *lib,
 	b->base = b->area.range.base;
 	if (status != SHMEMH_OK)
 		return status;
-	b->umem = shmemhi_queue_gpu_register(job, lib, nic, b, why);
+	b->umem = shmemhi_queue_gpu_register(job, lib, port, b, why);
 	return b->umem ? SHMEMH_OK : SHMEMH_ERR_NIC;
 }
 
 struct ibv_mr *shmemhi_bounces_gpu_register(shmemh_t *job, const shmemhi_ib_lib_t *lib,
-					    const shmemhi_open_port_t *nic,
+					    const shmemhi_open_port_t *port,
 					    const shmemhi_queue_block_t *b, shmemhi_err_t *why)
 {
 	shmemhi_err_t no_dmabuf = {""};
-	struct ibv_mr *mr = mr_by_dmabuf(job, lib, nic, b, &no_dmabuf);
+	struct ibv_mr *mr = mr_by_dmabuf(job, lib, port, b, &no_dmabuf);
 
 	if (!mr)
-		mr = lib->reg_mr(nic->pd, b->base, b->nbytes, IBV_ACCESS_LOCAL_WRITE);
+		mr = lib->reg_mr(port->pd, b->base, b->nbytes, IBV_ACCESS_LOCAL_WRITE);
 	if (!mr)
 		shmemhi_fail(why, SHMEMH_ERR_NIC,
 			     "bounce buffers: by dma-buf: %.200s; by ibv_reg_mr: %s",
@@ -125,7 +125,7 @@ struct ibv_mr *shmemhi_bounces_gpu_register(shmemh_t *job, const shmemhi_ib_lib_
 }
 
 int shmemhi_bounces_gpu_open(shmemh_t *job, const shmemhi_ib_lib_t *lib,
-			     const shmemhi_open_port_t *nic, shmemhi_queue_block_t *b,
+			     const shmemhi_open_port_t *port, shmemhi_queue_block_t *b,
 			     struct ibv_mr **mr, shmemhi_err_t *why)
 {
 	int status = shmemhi_area_open(job, b->nbytes, &b->area, why);
@@ -133,6 +133,6 @@ int shmemhi_bounces_gpu_open(shmemh_t *job, const shmemhi_ib_lib_t *lib,
 	b->base = b->area.range.base;
 	if (status != SHMEMH_OK)
 		return status;
-	*mr = shmemhi_bounces_gpu_register(job, lib, nic, b, why);
+	*mr = shmemhi_bounces_gpu_register(job, lib, port, b, why);
 	return *mr ? SHMEMH_OK : SHMEMH_ERR_NIC;
 }

@@ -22,13 +22,13 @@ uint64_t shmemhi_queue_nbytes(const shmemhi_ib_t *ib)
 	return whole_pages(SHMEMD_QUEUE_NBYTES(ib->depth));
 }
 
-static int fail_verbs(const shmemhi_open_port_t *nic, const char *call, uint64_t nbytes,
+static int fail_verbs(const shmemhi_open_port_t *port, const char *call, uint64_t nbytes,
 		      shmemhi_err_t *err)
 {
 	return shmemhi_fail(err, SHMEMH_ERR_NIC,
 			    "%s: %s of %llu bytes for queues: %s; is the limit of locked memory "
 			    "(ulimit -l) high enough?",
-			    nic->name, call, (unsigned long long)nbytes, strerror(errno));
+			    port->name, call, (unsigned long long)nbytes, strerror(errno));
 }
 
 /* Allocate zeroed pinned memory; *base is its first page-aligned address. */
@@ -67,16 +67,16 @@ int shmemhi_host_block_open(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_block
 }
 
 struct mlx5dv_devx_umem *shmemhi_block_register(shmemh_t *job, const shmemhi_ib_t *ib,
-						const shmemhi_open_port_t *nic,
+						const shmemhi_open_port_t *port,
 						const shmemhi_queue_block_t *b, shmemhi_err_t *err)
 {
 	struct mlx5dv_devx_umem *umem;
 
 	if (!b->raw)
-		return shmemhi_queue_gpu_register(job, &ib->lib, nic, b, err);
-	umem = ib->lib.umem_reg(nic->context, b->base, b->nbytes, IBV_ACCESS_LOCAL_WRITE);
+		return shmemhi_queue_gpu_register(job, &ib->lib, port, b, err);
+	umem = ib->lib.umem_reg(port->context, b->base, b->nbytes, IBV_ACCESS_LOCAL_WRITE);
 	if (!umem)
-		fail_verbs(nic, "mlx5dv_devx_umem_reg", b->nbytes, err);
+		fail_verbs(port, "mlx5dv_devx_umem_reg", b->nbytes, err);
 	return umem;
 }
 
@@ -86,7 +86,7 @@ static int open_host_block(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_block_
 
 	if (status != SHMEMH_OK)
 		return status;
-	b->umem = shmemhi_block_register(job, ib, ib->queue_mem->nic, b, &job->err);
+	b->umem = shmemhi_block_register(job, ib, ib->queue_mem->port, b, &job->err);
 	return b->umem ? SHMEMH_OK : SHMEMH_ERR_NIC;
 }
 
@@ -98,7 +98,7 @@ static int open_block(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
 	b->nbytes = b->n_links * shmemhi_queue_nbytes(ib);
 	if (ib->has_gpu_queues) {
 		ib->queue_mem->nbytes += b->nbytes;
-		status = shmemhi_queue_gpu_open(job, &ib->lib, ib->queue_mem->nic, b, &job->err);
+		status = shmemhi_queue_gpu_open(job, &ib->lib, ib->queue_mem->port, b, &job->err);
 	} else {
 		status = open_host_block(job, ib, b);
 	}
@@ -158,21 +158,22 @@ static int open_host_bounces(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_bloc
 
 	if (status != SHMEMH_OK)
 		return status;
-	*mr = ib->lib.reg_mr(ib->queue_mem->nic->pd, b->base, b->nbytes, IBV_ACCESS_LOCAL_WRITE);
-	return *mr ? SHMEMH_OK : fail_verbs(ib->queue_mem->nic, "ibv_reg_mr", b->nbytes, &job->err);
+	*mr = ib->lib.reg_mr(ib->queue_mem->port->pd, b->base, b->nbytes, IBV_ACCESS_LOCAL_WRITE);
+	return *mr ? SHMEMH_OK
+		   : fail_verbs(ib->queue_mem->port, "ibv_reg_mr", b->nbytes, &job->err);
 }
 
 struct ibv_mr *shmemhi_bounces_register(shmemh_t *job, const shmemhi_ib_t *ib,
-					const shmemhi_open_port_t *nic)
+					const shmemhi_open_port_t *port)
 {
 	const shmemhi_queue_block_t *b = &ib->queue_mem->bounces;
 	struct ibv_mr *mr;
 
 	if (!b->raw)
-		return shmemhi_bounces_gpu_register(job, &ib->lib, nic, b, &job->err);
-	mr = ib->lib.reg_mr(nic->pd, b->base, b->nbytes, IBV_ACCESS_LOCAL_WRITE);
+		return shmemhi_bounces_gpu_register(job, &ib->lib, port, b, &job->err);
+	mr = ib->lib.reg_mr(port->pd, b->base, b->nbytes, IBV_ACCESS_LOCAL_WRITE);
 	if (!mr)
-		fail_verbs(nic, "ibv_reg_mr", b->nbytes, &job->err);
+		fail_verbs(port, "ibv_reg_mr", b->nbytes, &job->err);
 	return mr;
 }
 
@@ -186,7 +187,7 @@ static int open_bounces(shmemh_t *job, shmemhi_ib_t *ib)
 	b->nbytes = whole_pages((uint64_t)mem->n_links * SHMEMD_BOUNCES_NBYTES);
 	if (ib->has_gpu_queues) {
 		mem->nbytes += b->nbytes;
-		status = shmemhi_bounces_gpu_open(job, &ib->lib, ib->queue_mem->nic, b,
+		status = shmemhi_bounces_gpu_open(job, &ib->lib, ib->queue_mem->port, b,
 						  &mem->bounce_mr, &job->err);
 	} else {
 		status = open_host_bounces(job, ib, b, &mem->bounce_mr);
@@ -234,10 +235,10 @@ static int open_gpu_queues(shmemh_t *job, shmemhi_ib_t *ib)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_OPTION,
 				    "SHMEMH_IB_QUEUE=gpu: %s cannot have queues in memory of the "
 				    "GPU: %.300s: set SHMEMH_IB_QUEUE=host",
-				    ib->queue_mem->nic->name, why.text);
+				    ib->queue_mem->port->name, why.text);
 	shmemhi_log(&job->log, SHMEMHI_INFO,
 		    "%s: queues are in host memory, since they cannot be in memory of the GPU: %s",
-		    ib->queue_mem->nic->name, why.text);
+		    ib->queue_mem->port->name, why.text);
 	close_blocks(job, ib, false);
 	close_bounces(job, ib, false);
 	ib->has_gpu_queues = 0;
@@ -290,7 +291,7 @@ int shmemhi_queue_mem_open(shmemh_t *job, shmemhi_ib_t *ib)
 	int status = open_queues(job, ib);
 
 	if (status == SHMEMH_OK)
-		status = shmemhi_uars_open(job, ib, mem->nic, mem->n_links, &mem->uars);
+		status = shmemhi_uars_open(job, ib, mem->port, mem->n_links, &mem->uars);
 	if (status != SHMEMH_OK)
 		return status;
 	for (uint32_t i = 0; i < mem->n_links; i++)
@@ -312,5 +313,5 @@ void shmemhi_queue_mem_close(shmemh_t *job, shmemhi_ib_t *ib, bool is_in_use)
 	if (is_kept)
 		shmemhi_log(&job->log, SHMEMHI_WARN,
 			    "%s: the NIC did not release its queues: their memory stays allocated",
-			    ib->queue_mem->nic->name);
+			    ib->queue_mem->port->name);
 }

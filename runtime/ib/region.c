@@ -18,7 +18,7 @@
 /* Register GPU memory by a dma-buf. The region keeps the memory alive, so the descriptor is
  * closed. */
 static struct ibv_mr *by_dmabuf(shmemh_t *job, const shmemhi_ib_lib_t *lib,
-				const shmemhi_open_port_t *nic, char *at, uint64_t offset,
+				const shmemhi_open_port_t *port, char *at, uint64_t offset,
 				uint64_t nbytes, shmemhi_err_t *err)
 {
 	const char *call = "ibv_reg_dmabuf_mr";
@@ -31,7 +31,7 @@ static struct ibv_mr *by_dmabuf(shmemh_t *job, const shmemhi_ib_lib_t *lib,
 	if (errno)
 		call = "mlx5sw_bind_dmabuf";
 	else
-		mr = lib->reg_dmabuf_mr(nic->pd, 0, nbytes, offset, fd, ACCESS);
+		mr = lib->reg_dmabuf_mr(port->pd, 0, nbytes, offset, fd, ACCESS);
 	if (!mr)
 		shmemhi_fail(err, SHMEMH_ERR_NIC, "%s: %s", call, strerror(errno));
 	close(fd);
@@ -39,7 +39,8 @@ static struct ibv_mr *by_dmabuf(shmemh_t *job, const shmemhi_ib_lib_t *lib,
 }
 
 struct ibv_mr *shmemhi_region_open(shmemh_t *job, const shmemhi_ib_lib_t *lib,
-				   const shmemhi_open_port_t *nic, uint64_t offset, uint64_t nbytes)
+				   const shmemhi_open_port_t *port, uint64_t offset,
+				   uint64_t nbytes)
 {
 	char *at = shmemhi_mem_base(job, job->pe) + offset;
 	bool is_gpu = shmemhi_mem_is_on_gpu(job);
@@ -47,9 +48,9 @@ struct ibv_mr *shmemhi_region_open(shmemh_t *job, const shmemhi_ib_lib_t *lib,
 	struct ibv_mr *mr = NULL;
 
 	if (is_gpu)
-		mr = by_dmabuf(job, lib, nic, at, offset, nbytes, &why);
+		mr = by_dmabuf(job, lib, port, at, offset, nbytes, &why);
 	if (!mr)
-		mr = lib->reg_mr_iova2(nic->pd, at, nbytes, offset, ACCESS);
+		mr = lib->reg_mr_iova2(port->pd, at, nbytes, offset, ACCESS);
 	if (mr)
 		return mr;
 	if (is_gpu)
@@ -57,11 +58,11 @@ struct ibv_mr *shmemhi_region_open(shmemh_t *job, const shmemhi_ib_lib_t *lib,
 			     "%s cannot register %llu bytes of GPU memory: by dma-buf: %.200s; by "
 			     "ibv_reg_mr_iova2: %s: load nvidia_peermem, or use the open kernel "
 			     "modules of the driver (dma-buf), or set SHMEMH_IB=off",
-			     nic->name, (unsigned long long)nbytes, why.text, strerror(errno));
+			     port->name, (unsigned long long)nbytes, why.text, strerror(errno));
 	else
 		shmemhi_fail(&job->err, SHMEMH_ERR_NIC,
 			     "%s cannot register %llu bytes of host memory: ibv_reg_mr_iova2: %s: "
 			     "raise the limit of locked memory (ulimit -l), or set SHMEMH_IB=off",
-			     nic->name, (unsigned long long)nbytes, strerror(errno));
+			     port->name, (unsigned long long)nbytes, strerror(errno));
 	return NULL;
 }

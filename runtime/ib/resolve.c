@@ -58,7 +58,7 @@ static void look_up(const shmemhi_failover_t *s, shmemhi_resolved_t *r)
 {
 	shmemhi_err_t err = {""};
 
-	r->status = shmemhi_address_find(&s->ib->lib, &s->job->opt, &r->nic, r->pe, &r->peer,
+	r->status = shmemhi_address_find(&s->ib->lib, &s->job->opt, &r->own_port, r->pe, &r->peer,
 					 &r->address, &err);
 	r->at = shmemhi_now();
 	if (r->status != SHMEMH_OK)
@@ -161,7 +161,7 @@ static void ask(shmemhi_failover_t *s, const shmemhi_endpoint_t *e, shmemhi_reso
 {
 	const shmemhi_own_port_t *port = &s->ports[e->column];
 
-	r->nic = *e->link->nic;
+	r->own_port = *e->link->port;
 	r->pe = e->link->pe;
 	r->peer = e->peer.port;
 	r->n_seen = port->n_seen;
@@ -213,8 +213,8 @@ int shmemhi_resolve(shmemhi_failover_t *s, const shmemhi_endpoint_t *e, shmemhi_
 	const shmemhi_own_port_t *port = &s->ports[e->column];
 	shmemhi_resolved_t *r = entry_of(s, e->column, &e->peer, e->link->pe);
 
-	if (!e->link->nic->is_ethernet) /* nothing to wait for */
-		return shmemhi_address_find(&s->ib->lib, &s->job->opt, e->link->nic, e->link->pe,
+	if (!e->link->port->is_ethernet) /* nothing to wait for */
+		return shmemhi_address_find(&s->ib->lib, &s->job->opt, e->link->port, e->link->pe,
 					    &e->peer.port, address, &s->err) == SHMEMH_OK
 			       ? 1
 			       : -1;
@@ -231,7 +231,7 @@ int shmemhi_resolve(shmemhi_failover_t *s, const shmemhi_endpoint_t *e, shmemhi_
 		return 1;
 	count_failure(shmemhi_route(s, e->link->pe, (uint32_t)e->link->k), r);
 	shmemhi_fail(&s->err, r->status, "%s: no route to the NIC of PE %d was found",
-		     e->link->nic->name, e->link->pe);
+		     e->link->port->name, e->link->pe);
 	return -1;
 }
 

@@ -197,16 +197,16 @@ static int clear(shmemhi_failover_t *s, const shmemhi_slot_t *slot)
 
 static int register_with(shmemhi_failover_t *s, shmemhi_slot_block_t *b, size_t column)
 {
-	const shmemhi_open_port_t *nic = s->ports[column].nic;
+	const shmemhi_open_port_t *port = s->ports[column].open;
 
 	if (!b->queue_umems[column])
 		b->queue_umems[column] =
-			shmemhi_block_register(s->job, s->ib, nic, &b->queues, &s->err);
+			shmemhi_block_register(s->job, s->ib, port, &b->queues, &s->err);
 	if (!b->queue_umems[column])
 		return SHMEMH_ERR_NIC;
 	if (b->records.base && !b->record_umems[column])
 		b->record_umems[column] =
-			shmemhi_block_register(s->job, s->ib, nic, &b->records, &s->err);
+			shmemhi_block_register(s->job, s->ib, port, &b->records, &s->err);
 	return b->records.base && !b->record_umems[column] ? SHMEMH_ERR_NIC : SHMEMH_OK;
 }
 

@@ -11,10 +11,10 @@
 #include "job/job.h"
 
 /* One port of one NIC, open, with a context and a protection domain of its own: two ports of one
- * adapter are two of these. Most variables of this type are called nic. */
+ * adapter are two of these. */
 typedef struct shmemhi_open_port {
-	char name[64]; /* mlx5_0 */
-	int port;
+	char name[64]; /* of the NIC: mlx5_0 */
+	int number;
 	struct ibv_context *context;
 	struct ibv_pd *pd;
 	uint32_t pdn;
@@ -35,18 +35,18 @@ typedef struct shmemhi_open_port {
 
 #define SHMEMHI_PORT_NAME_NBYTES 72 /* mlx5_0:1 */
 
-/* The NICs of a PE of this job. */
-typedef struct shmemhi_pe_nic {
+/* The ports of a PE of this job. */
+typedef struct shmemhi_pe_ports {
 	uint64_t map_hash; /* of the map that the PE has computed for its host */
 	char home[SHMEMHI_PORT_NAME_NBYTES];
 	char standby[SHMEMHI_PORT_NAME_NBYTES]; /* "": there is none */
-} shmemhi_pe_nic_t;
+} shmemhi_pe_ports_t;
 
 /* A queue pair, its completion queue, and the memory that threads share with both. Not the
  * link of a port (link layer, link up). */
 typedef struct shmemhi_link {
-	const shmemhi_open_port_t *nic; /* the port on which it was made */
-	int k, pe;                      /* of the channel k to PE pe */
+	const shmemhi_open_port_t *port; /* on which it was made */
+	int k, pe;                       /* of the channel k to PE pe */
 	char *queue;   /* SHMEMD_QUEUE_NBYTES: send queue, completion queue, records */
 	char *records; /* doorbell record of the queue pair; the CQ's is 64 bytes on. In `queue`,
 			       unless the CPU proxy rings and the queues are in memory of the GPU */
@@ -79,9 +79,9 @@ typedef struct shmemhi_failover shmemhi_failover_t;     /* ib/failover.h */
 typedef struct shmemhi_ib {
 	shmemhi_ib_lib_t lib;
 	struct shmemhi_ports *found; /* between open_ports and choose_ports */
-	shmemhi_open_port_t nic;     /* the home port */
-	shmemhi_pe_nic_t *pe_nics;   /* [n_pes] */
-	int class, standby_class;    /* SHMEMHI_CLASS_*: of this PE's GPU and its two ports */
+	shmemhi_open_port_t home_port;
+	shmemhi_pe_ports_t *pe_ports; /* [n_pes] */
+	int class, standby_class;     /* SHMEMHI_CLASS_*: of this PE's GPU and its two ports */
 	int n_channels;
 	uint32_t depth;
 	uint32_t n_granules; /* of a heap */
@@ -173,7 +173,7 @@ void shmemhi_nic_events_close(shmemh_t *job, shmemhi_ib_t *ib);
  * on, and no thread of the runtime may use it. */
 static inline bool shmemhi_ib_is_emulated(const shmemhi_ib_t *ib)
 {
-	return ib->nic.context->async_fd < 0;
+	return ib->home_port.context->async_fd < 0;
 }
 
 /* ib/proxy.c: the CPU doorbell proxy, a thread that writes doorbell records and rings doorbells

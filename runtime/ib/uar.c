@@ -23,14 +23,14 @@
 enum { DOORBELL_AUTO, DOORBELL_GPU, DOORBELL_CPU }; /* words of SHMEMH_IB_DOORBELL */
 
 struct mlx5dv_devx_uar *shmemhi_uar_alloc(const shmemhi_ib_lib_t *lib,
-					  const shmemhi_open_port_t *nic)
+					  const shmemhi_open_port_t *port)
 {
 	static const uint32_t kinds[] = {NC_DEDICATED, MLX5DV_UAR_ALLOC_TYPE_NC,
 					 MLX5DV_UAR_ALLOC_TYPE_BF};
 	struct mlx5dv_devx_uar *uar = NULL;
 
 	for (size_t i = 0; !uar && i < sizeof kinds / sizeof kinds[0]; i++)
-		uar = lib->alloc_uar(nic->context, kinds[i]);
+		uar = lib->alloc_uar(port->context, kinds[i]);
 	return uar;
 }
 
@@ -49,7 +49,7 @@ static uint32_t n_registers(const shmemhi_uars_t *uars)
 	return n;
 }
 
-static int alloc_all(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_port_t *nic,
+static int alloc_all(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_port_t *port,
 		     uint32_t n_links, shmemhi_uars_t *uars)
 {
 	uintptr_t page_mask = ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
@@ -60,11 +60,11 @@ static int alloc_all(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_p
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "links: out of memory");
 	/* Before links take all that the device has. */
 	if (ib->failover)
-		uars->own = shmemhi_uar_alloc(&ib->lib, nic);
+		uars->own = shmemhi_uar_alloc(&ib->lib, port);
 	while (uars->n < n_links) {
 		shmemhi_uar_t *u = &uars->list[uars->n];
 
-		u->uar = shmemhi_uar_alloc(&ib->lib, nic);
+		u->uar = shmemhi_uar_alloc(&ib->lib, port);
 		if (!u->uar && !uars->n) {
 			u->uar = uars->own;
 			uars->own = NULL;
@@ -77,11 +77,11 @@ static int alloc_all(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_p
 	if (!uars->n)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NIC,
 				    "%s: mlx5dv_devx_alloc_uar gives no doorbell register: %s",
-				    nic->name, strerror(errno));
+				    port->name, strerror(errno));
 	n = n_registers(uars);
 	if (n < n_links)
 		shmemhi_log(&job->log, SHMEMHI_INFO, "%s: %u links share %u doorbell register%s",
-			    nic->name, n_links, n, n == 1 ? "" : "s");
+			    port->name, n_links, n, n == 1 ? "" : "s");
 	return SHMEMH_OK;
 }
 
@@ -120,13 +120,13 @@ static void unmap_all(shmemh_t *job, shmemhi_uars_t *uars)
 	"load the NVIDIA driver with the option NVreg_RegistryDwords=\"PeerMappingOverride=1;\""
 
 /* No host thread rings for the stand-by port alone (check_doorbells in failover_open.c). */
-static int is_standby_alone(const shmemhi_ib_t *ib, const shmemhi_open_port_t *nic)
+static int is_standby_alone(const shmemhi_ib_t *ib, const shmemhi_open_port_t *port)
 {
-	return nic != &ib->nic && ib->links[0].doorbell;
+	return port != &ib->home_port && ib->links[0].doorbell;
 }
 
 /* The home port has had its warning, so the stand-by's doorbells cause none. */
-static int map_all(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_port_t *nic,
+static int map_all(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_port_t *port,
 		   shmemhi_uars_t *uars)
 {
 	shmemhi_err_t why = {""};
@@ -143,22 +143,23 @@ static int map_all(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_por
 		return shmemhi_fail(&job->err, status,
 				    "SHMEMH_IB_DOORBELL=gpu: the GPU cannot write to the doorbells "
 				    "of %s (%s): " CURE ", or set SHMEMH_IB_DOORBELL=cpu",
-				    nic->name, why.text);
-	shmemhi_log(&job->log, nic == &ib->nic ? SHMEMHI_WARN : SHMEMHI_INFO,
+				    port->name, why.text);
+	shmemhi_log(&job->log, port == &ib->home_port ? SHMEMHI_WARN : SHMEMHI_INFO,
 		    "the GPU cannot write to the doorbells of %s (%s): %s: " CURE
 		    ", or set SHMEMH_IB_DOORBELL=cpu",
-		    nic->name, why.text,
-		    is_standby_alone(ib, nic) ? "fail-over needs both ports alike"
-					      : "a thread of the host rings them, which is slower");
+		    port->name, why.text,
+		    is_standby_alone(ib, port)
+			    ? "fail-over needs both ports alike"
+			    : "a thread of the host rings them, which is slower");
 	return SHMEMH_OK;
 }
 
-int shmemhi_uars_open(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_port_t *nic,
+int shmemhi_uars_open(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_port_t *port,
 		      uint32_t n_links, shmemhi_uars_t *uars)
 {
-	int status = alloc_all(job, ib, nic, n_links, uars);
+	int status = alloc_all(job, ib, port, n_links, uars);
 
-	return status == SHMEMH_OK ? map_all(job, ib, nic, uars) : status;
+	return status == SHMEMH_OK ? map_all(job, ib, port, uars) : status;
 }
 
 void shmemhi_uars_close(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_uars_t *uars)

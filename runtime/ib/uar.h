@@ -24,7 +24,7 @@ typedef struct shmemhi_uars {
 /* Allocate one register. Non-cached pages are tried first: in write-combining pages (BF) a doorbell
  * may wait in a buffer. NULL: errno has the reason. */
 struct mlx5dv_devx_uar *shmemhi_uar_alloc(const shmemhi_ib_lib_t *lib,
-					  const shmemhi_open_port_t *nic);
+					  const shmemhi_open_port_t *port);
 
 /* Allocate one register of that NIC for each of n_links links, or as many as the device has, which
  * links then share in turn. With rdma-core before 45 all links share one register. Sharing is
@@ -33,7 +33,7 @@ struct mlx5dv_devx_uar *shmemhi_uar_alloc(const shmemhi_ib_lib_t *lib,
  *
  * SHMEMH_IB_DOORBELL says who rings: without a mapping for the GPU, `auto` warns and uses the
  * CPU doorbell proxy, `gpu` fails. After a failure close is still to be called. */
-int shmemhi_uars_open(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_port_t *nic,
+int shmemhi_uars_open(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_port_t *port,
 		      uint32_t n_links, shmemhi_uars_t *uars);
 void shmemhi_uars_close(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_uars_t *uars);
 

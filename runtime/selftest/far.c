@@ -56,20 +56,20 @@ static int compare_versions(shmemhi_far_t *far, shmemhi_err_t *err)
 }
 
 /* The ports of the other PE, as ends of pairs name them. */
-static void name_nics(shmemhi_far_t *far)
+static void name_ports(shmemhi_far_t *far)
 {
 	for (int i = 0; i < far->peer.n_ports; i++) {
 		const shmemhi_far_port_t *port = &far->peer.ports[i];
-		shmemhi_open_port_t *nic = &far->nics[i];
+		shmemhi_open_port_t *open = &far->ports[i];
 
-		*nic = (shmemhi_open_port_t){.port = port->port,
-					     .gid = port->info.gid,
-					     .lid = port->info.lid,
-					     .is_ethernet = port->info.is_ethernet,
-					     .mtu = port->info.mtu,
-					     .log_max_reads = port->info.log_max_reads,
-					     .requires_grh = port->info.requires_grh};
-		memcpy(nic->name, port->name, sizeof nic->name);
+		*open = (shmemhi_open_port_t){.number = port->port,
+					      .gid = port->info.gid,
+					      .lid = port->info.lid,
+					      .is_ethernet = port->info.is_ethernet,
+					      .mtu = port->info.mtu,
+					      .log_max_reads = port->info.log_max_reads,
+					      .requires_grh = port->info.requires_grh};
+		memcpy(open->name, port->name, sizeof open->name);
 	}
 }
 
@@ -88,7 +88,7 @@ int shmemhi_far_meet(shmemhi_far_t *far, const shmemh_boot_t *boot, shmemhi_err_
 		status = shmemhi_fail(err, far->peer.status, "self-test: PE %d (%s): %.400s",
 				      !boot->pe, far->peer.host, far->peer.text);
 	if (status == SHMEMH_OK)
-		name_nics(far);
+		name_ports(far);
 	return status;
 }
 

@@ -33,9 +33,9 @@ typedef struct shmemhi_far {
 	const shmemh_boot_t *boot;
 	shmemhi_far_hello_t mine, peer;
 	shmemhi_open_port_t
-		nics[SHMEMHI_RIG_PORTS]; /* of the other PE, as ends name them; closed */
-	char *shares;                    /* scratch: what both PEs send */
-	bool is_lost;                    /* no request can be sent any more */
+		ports[SHMEMHI_RIG_PORTS]; /* of the other PE, as ends name them; closed */
+	char *shares;                     /* scratch: what both PEs send */
+	bool is_lost;                     /* no request can be sent any more */
 	shmemhi_err_t why;
 } shmemhi_far_t;
 

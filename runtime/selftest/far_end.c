@@ -29,7 +29,7 @@ static int open_b(serving_t *s, const shmemhi_far_message_t *m)
 		return refuse(s, m);
 	shmemhi_end_close(s->rig, &s->pair.b);
 	s->pair.b.port = m->port;
-	s->pair.b.link.nic = &s->rig->ports.ports[m->port].nic;
+	s->pair.b.link.port = &s->rig->ports.ports[m->port].open;
 	return shmemhi_end_place(s->rig, &s->pair.b, NULL);
 }
 
@@ -49,7 +49,7 @@ static int join_b(serving_t *s, const shmemhi_far_message_t *m)
 
 	if (m->peer_port < 0 || m->peer_port >= s->far->peer.n_ports)
 		return refuse(s, m);
-	a->link.nic = &s->far->nics[m->peer_port];
+	a->link.port = &s->far->ports[m->peer_port];
 	a->link.qpn = m->name.qpn;
 	a->link.psn = m->name.psn;
 	return shmemhi_end_join(s->rig, &s->pair.b, a, m->flags);

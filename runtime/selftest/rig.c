@@ -73,12 +73,12 @@ int shmemhi_rig_open(shmemhi_rig_t *rig, const char *nics)
 		return shmemhi_fail(&rig->err, SHMEMH_ERR_NO_MEMORY, "self-test: out of memory");
 	memset(rig->memory, 0, 2 * SHMEMHI_RIG_NBYTES);
 	for (size_t i = 0; i < rig->ports.n; i++) {
-		rig->mrs[i] = rig->lib.reg_mr(rig->ports.ports[i].nic.pd, rig->memory,
+		rig->mrs[i] = rig->lib.reg_mr(rig->ports.ports[i].open.pd, rig->memory,
 					      2 * SHMEMHI_RIG_NBYTES, RIGHTS);
 		if (!rig->mrs[i])
 			return shmemhi_fail(&rig->err, SHMEMH_ERR_NIC,
 					    "%s: ibv_reg_mr of %zu bytes: %s: raise ulimit -l",
-					    rig->ports.ports[i].nic.name, 2 * SHMEMHI_RIG_NBYTES,
+					    rig->ports.ports[i].open.name, 2 * SHMEMHI_RIG_NBYTES,
 					    strerror(errno));
 	}
 	return SHMEMH_OK;
@@ -112,14 +112,14 @@ uint64_t shmemhi_rig_end_of_row(const shmemhi_rig_t *rig, uint64_t n)
 
 static int fail_end(shmemhi_rig_t *rig, const shmemhi_end_t *end, const char *call)
 {
-	return shmemhi_fail(&rig->err, SHMEMH_ERR_NIC, "%s: %s: %s", end->link.nic->name, call,
+	return shmemhi_fail(&rig->err, SHMEMH_ERR_NIC, "%s: %s: %s", end->link.port->name, call,
 			    strerror(errno));
 }
 
 int shmemhi_end_place(shmemhi_rig_t *rig, shmemhi_end_t *end, struct mlx5dv_devx_umem *queue)
 {
 	size_t nbytes = (SHMEMHI_RIG_QUEUE_NBYTES + page() - 1) / page() * page();
-	struct ibv_context *context = end->link.nic->context;
+	struct ibv_context *context = end->link.port->context;
 
 	end->link.queue = aligned_alloc(page(), nbytes);
 	if (!end->link.queue)
@@ -131,7 +131,7 @@ int shmemhi_end_place(shmemhi_rig_t *rig, shmemhi_end_t *end, struct mlx5dv_devx
 			rig->lib.umem_reg(context, end->link.queue, nbytes, IBV_ACCESS_LOCAL_WRITE);
 	if (!queue)
 		return fail_end(rig, end, "mlx5dv_devx_umem_reg");
-	end->link.uar = shmemhi_uar_alloc(&rig->lib, end->link.nic);
+	end->link.uar = shmemhi_uar_alloc(&rig->lib, end->link.port);
 	if (!end->link.uar)
 		return fail_end(rig, end, "mlx5dv_devx_alloc_uar");
 	end->link.host_doorbell = end->link.uar->reg_addr;
@@ -179,10 +179,10 @@ int shmemhi_end_join(shmemhi_rig_t *rig, shmemhi_end_t *end, const shmemhi_end_t
 {
 	const shmemhi_options_t opt = options_for(rig, flags);
 	const shmemhi_qp_info_t name = {peer->link.qpn, peer->link.psn};
-	shmemhi_port_info_t port = shmemhi_port_info_of(peer->link.nic, 1);
+	shmemhi_port_info_t port = shmemhi_port_info_of(peer->link.port, 1);
 	shmemhi_address_t address;
-	int status =
-		shmemhi_address_find(&rig->lib, &opt, end->link.nic, 0, &port, &address, &rig->err);
+	int status = shmemhi_address_find(&rig->lib, &opt, end->link.port, 0, &port, &address,
+					  &rig->err);
 
 	if (status == SHMEMH_OK)
 		status = shmemhi_link_to_rtr(&rig->lib, &opt, &end->link, &port, &name, &address,
@@ -224,8 +224,8 @@ int shmemhi_pair_open(shmemhi_rig_t *rig, int port_a, int port_b, int flags,
 	pair->a.port = port_a;
 	pair->b.port = port_b;
 	pair->a.mem.is_collapsed = (flags & SHMEMHI_PAIR_COLLAPSED) != 0;
-	pair->a.link.nic = &rig->ports.ports[port_a].nic;
-	pair->b.link.nic = rig->far ? &rig->far->nics[port_b] : &rig->ports.ports[port_b].nic;
+	pair->a.link.port = &rig->ports.ports[port_a].open;
+	pair->b.link.port = rig->far ? &rig->far->ports[port_b] : &rig->ports.ports[port_b].open;
 	status = shmemhi_end_place(rig, &pair->a, queue_of_a);
 	if (status == SHMEMH_OK)
 		status = shmemhi_remote_open(rig, &pair->b);

@@ -74,8 +74,8 @@ static uint32_t n_psns(const burst_t *burst, uint32_t i)
 
 static void post_burst(shmemhi_rig_t *rig, shmemhi_pair_t *pair, burst_t *burst)
 {
-	uint8_t mtu = pair->a.link.nic->mtu < pair->b.link.nic->mtu ? pair->a.link.nic->mtu
-								    : pair->b.link.nic->mtu;
+	uint8_t mtu = pair->a.link.port->mtu < pair->b.link.port->mtu ? pair->a.link.port->mtu
+								      : pair->b.link.port->mtu;
 
 	burst->tag = (uint64_t)++rig->n_bursts << 32;
 	burst->n = 64 + shmemhi_rig_random(rig) % (SHMEMHI_RIG_DEPTH - 64);

@@ -74,13 +74,13 @@ static int open_memory(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, use_t *u)
 	}
 	if (status != SHMEMH_OK)
 		return status;
-	u->mr = register_target(rig, u, pair->b.link.nic->pd);
+	u->mr = register_target(rig, u, pair->b.link.port->pd);
 	if (u->mr)
 		return SHMEMH_OK;
 	return shmemhi_fail(&rig->err, SHMEMH_ERR_NIC,
 			    "%s cannot register memory of the GPU: load nvidia_peermem, or use the "
 			    "open kernel modules of the driver",
-			    pair->b.link.nic->name);
+			    pair->b.link.port->name);
 }
 
 static void close_use(const shmemhi_rig_t *rig, const shmemhi_pair_t *pair, use_t *u)
@@ -252,8 +252,8 @@ static int open_queue(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, use_t *u, 
 	if (shmemhi_cuctx_dev_alloc(c, QUEUE_NBYTES, &queue, &rig->err) != SHMEMH_OK)
 		return cannot_tell(rig, o);
 	u->queue = queue;
-	u->umem =
-		shmemhi_umem_of_gpu(c, &rig->lib, pair->a.link.nic, queue, QUEUE_NBYTES, &rig->err);
+	u->umem = shmemhi_umem_of_gpu(c, &rig->lib, pair->a.link.port, queue, QUEUE_NBYTES,
+				      &rig->err);
 	status = u->umem ? shmemhi_pair_open(rig, pair->a.port, pair->b.port, 0, u->umem, own)
 			 : SHMEMH_ERR_NIC;
 	if (status == SHMEMH_OK)

@@ -140,16 +140,16 @@ void shmemhi_row_collapsed(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_out
 /* Create a queue pair with each format of time stamps that the NIC says it has. */
 void shmemhi_row_ts_format(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcome_t *o)
 {
-	shmemhi_open_port_t nic = *pair->a.link.nic;
-	const uint8_t used = nic.ts_format;
+	shmemhi_open_port_t port = *pair->a.link.port;
+	const uint8_t used = port.ts_format;
 	uint8_t formats[3];
-	int n = shmemhi_caps_ts_formats(&rig->lib, &nic, formats, &rig->err);
+	int n = shmemhi_caps_ts_formats(&rig->lib, &port, formats, &rig->err);
 
 	for (int i = 0; i < n && !o->verdict; i++) {
 		shmemhi_link_t link = pair->a.link;
 
-		nic.ts_format = formats[i];
-		link.nic = &nic;
+		port.ts_format = formats[i];
+		link.port = &port;
 		rig->err.text[0] = '\0';
 		if (shmemhi_link_create_qp(&rig->lib, &link, &pair->a.mem, &rig->err) == SHMEMH_OK)
 			rig->lib.obj_destroy(link.qp);

@@ -31,7 +31,7 @@ static void find_firmwares(run_t *run)
 		struct ibv_device_attr attr = {0};
 		shmemhi_firmware_t *f = &run->firmwares[i];
 
-		run->rig.lib.query_device(run->rig.ports.ports[i].nic.context, &attr);
+		run->rig.lib.query_device(run->rig.ports.ports[i].open.context, &attr);
 		*f = (shmemhi_firmware_t){.vendor = attr.vendor_id, .part = attr.vendor_part_id};
 		snprintf(f->version, sizeof f->version, "%.*s", (int)strcspn(attr.fw_ver, " \n"),
 			 attr.fw_ver);
@@ -39,26 +39,27 @@ static void find_firmwares(run_t *run)
 }
 
 /* "mlx5_0:1"; of two PEs "PE 0 host-a mlx5_0:1". */
-static void name_end(const run_t *run, int pe, const char *host, const shmemhi_open_port_t *nic,
+static void name_end(const run_t *run, int pe, const char *host, const shmemhi_open_port_t *port,
 		     char *name)
 {
 	if (run->rig.far)
-		snprintf(name, NAME_NBYTES, "PE %d %.63s %.63s:%d", pe, host, nic->name, nic->port);
+		snprintf(name, NAME_NBYTES, "PE %d %.63s %.63s:%d", pe, host, port->name,
+			 port->number);
 	else
-		snprintf(name, NAME_NBYTES, "%.63s:%d", nic->name, nic->port);
+		snprintf(name, NAME_NBYTES, "%.63s:%d", port->name, port->number);
 }
 
 /* A port at end a of a pair. */
 static void name_a(const run_t *run, int port, char *name)
 {
-	name_end(run, 0, run->far.mine.host, &run->rig.ports.ports[port].nic, name);
+	name_end(run, 0, run->far.mine.host, &run->rig.ports.ports[port].open, name);
 }
 
 /* A port at end b. */
 static void name_b(const run_t *run, int port, char *name)
 {
 	if (run->rig.far)
-		name_end(run, 1, run->far.peer.host, &run->far.nics[port], name);
+		name_end(run, 1, run->far.peer.host, &run->far.ports[port], name);
 	else
 		name_a(run, port, name);
 }
@@ -76,11 +77,11 @@ static void print_ports(const run_t *run)
 
 	for (int i = 0; i < (int)run->rig.ports.n; i++) {
 		name_a(run, i, name);
-		print_port(run, name, run->rig.ports.ports[i].nic.is_ethernet, &run->firmwares[i]);
+		print_port(run, name, run->rig.ports.ports[i].open.is_ethernet, &run->firmwares[i]);
 	}
 	for (int i = 0; run->rig.far && i < run->far.peer.n_ports; i++) {
 		name_b(run, i, name);
-		print_port(run, name, run->far.nics[i].is_ethernet,
+		print_port(run, name, run->far.ports[i].is_ethernet,
 			   &run->far.peer.ports[i].firmware);
 	}
 	fprintf(run->out, "\n");
@@ -244,12 +245,12 @@ static void describe(run_t *run, int status)
 	mine->n_ports = (int32_t)run->rig.ports.n;
 	mine->remote = (uintptr_t)shmemhi_remote_ptr(&run->rig, 0);
 	for (int i = 0; i < mine->n_ports; i++) {
-		const shmemhi_open_port_t *nic = &run->rig.ports.ports[i].nic;
+		const shmemhi_open_port_t *open = &run->rig.ports.ports[i].open;
 		shmemhi_far_port_t *port = &mine->ports[i];
 
-		port->info = shmemhi_port_info_of(nic, 1);
-		memcpy(port->name, nic->name, sizeof port->name);
-		port->port = nic->port;
+		port->info = shmemhi_port_info_of(open, 1);
+		memcpy(port->name, open->name, sizeof port->name);
+		port->port = open->number;
 		port->rkey = run->rig.mrs[i]->rkey;
 		port->firmware = run->firmwares[i];
 	}
@@ -263,7 +264,7 @@ static int check_pairs(run_t *run, shmemhi_err_t *err)
 		int a, b;
 
 		ports_of_pair(run, pair, &a, &b);
-		if (run->rig.ports.ports[a].nic.is_ethernet == run->far.nics[b].is_ethernet)
+		if (run->rig.ports.ports[a].open.is_ethernet == run->far.ports[b].is_ethernet)
 			continue;
 		name_a(run, a, near);
 		name_b(run, b, remote);
@@ -271,7 +272,7 @@ static int check_pairs(run_t *run, shmemhi_err_t *err)
 			err, SHMEMH_ERR_MISMATCH,
 			"self-test: %s is %s, %s is not: name ports of one network with "
 			"--nics",
-			near, run->far.nics[b].is_ethernet ? "InfiniBand" : "RoCE", remote);
+			near, run->far.ports[b].is_ethernet ? "InfiniBand" : "RoCE", remote);
 	}
 	return SHMEMH_OK;
 }

@@ -42,24 +42,24 @@ void info_gpu_rdma(const shmemhi_cuda_t *cuda, int gpu)
 
 static void print_port(const shmemhi_port_t *p)
 {
-	const shmemhi_open_port_t *nic = &p->nic;
-	const char *records = nic->offers_no_record ? "not needed" : "needed";
+	const shmemhi_open_port_t *port = &p->open;
+	const char *records = port->offers_no_record ? "not needed" : "needed";
 	char gid[INET6_ADDRSTRLEN] = "?";
 	char label[80];
 
-	if (nic->port)
-		snprintf(label, sizeof label, "  %s:%d", nic->name, nic->port);
+	if (port->number)
+		snprintf(label, sizeof label, "  %s:%d", port->name, port->number);
 	else
-		snprintf(label, sizeof label, "  %s", nic->name);
-	inet_ntop(AF_INET6, nic->gid.raw, gid, sizeof gid);
+		snprintf(label, sizeof label, "  %s", port->name);
+	inet_ntop(AF_INET6, port->gid.raw, gid, sizeof gid);
 	if (!p->is_usable)
 		info_line(label, "NOT usable: %s", p->why.text);
-	else if (nic->is_ethernet)
+	else if (port->is_ethernet)
 		info_line(label, "ok: active, RoCE v2, GID %d %s, MTU %d, doorbell records %s",
-			  nic->gid_index, gid, 128 << nic->mtu, records);
+			  port->gid_index, gid, 128 << port->mtu, records);
 	else
 		info_line(label, "ok: active, InfiniBand, LID %d, MTU %d, doorbell records %s",
-			  nic->lid, 128 << nic->mtu, records);
+			  port->lid, 128 << port->mtu, records);
 }
 
 static void print_ports(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt)

@@ -18,8 +18,8 @@
 static int port_is_usable(const shmemhi_ports_t *found, const shmemhi_machine_t *m, int port)
 {
 	for (size_t i = 0; i < found->n; i++)
-		if (found->ports[i].nic.port == m->ports[port].number &&
-		    strcmp(found->ports[i].nic.name, m->nics[m->ports[port].nic].name) == 0)
+		if (found->ports[i].open.number == m->ports[port].number &&
+		    strcmp(found->ports[i].open.name, m->nics[m->ports[port].nic].name) == 0)
 			return found->ports[i].is_usable;
 	return 0;
 }

@@ -527,21 +527,21 @@ MISTAKES = [
      "ib/link.c", "shmemhi_prm_put(in, SHMEMHI_CQC_OI, {{1|0}})",
      "ib_queue", "completion_queues_ignore_overruns"),
     ("HOST_PROXY", "queue pairs: no doorbell record although the proxy rings",
-     "ib/queue.c", "if (!nic->offers_no_record || {{!link->doorbell|0}})",
+     "ib/queue.c", "if (!port->offers_no_record || {{!link->doorbell|0}})",
      "ib_queue", "the_proxy_keeps_records"),
     ("HOST_RUN_OUT", "queue pairs: requests queue pairs without a record after one was refused",
-     "ib/queue.c", "nic->offers_no_record = {{0|1}}",
+     "ib/queue.c", "port->offers_no_record = {{0|1}}",
      "ib_queue", "queue_pairs_without_records_may_run_out"),
     ("HOST_REFUSED", "queue pairs: the refusal of one without a record reaches the caller",
-     "ib/queue.c", "err->text[0] = {{'\\0'|err->text[0]}}; nic->offers_no_record",
+     "ib/queue.c", "err->text[0] = {{'\\0'|err->text[0]}}; port->offers_no_record",
      "ib_queue", "queue_pairs_without_records_may_run_out"),
     ("HOST_REGISTER", "queue pairs: one without a record uses the register for records",
      "ib/uar.c", "char *reg = uar + {{REGISTER_NO_RECORD|0x800}}",
      "ib_queue", "records_are_left_out_where_the_nic_can"),
     ("HOST_RATE", "queue pairs: the static rate is uninitialised",
      "ib/link.c", "shmemhi_prm_put(in, SHMEMHI_QPC_MIN_RNR_NAK, MIN_RNR_NAK); "
-     "{{shmemhi_address_put(opt, link->nic, address, link->udp_port, in)|"
-     "(shmemhi_address_put(opt, link->nic, address, link->udp_port, in), "
+     "{{shmemhi_address_put(opt, link->port, address, link->udp_port, in)|"
+     "(shmemhi_address_put(opt, link->port, address, link->udp_port, in), "
      "shmemhi_prm_put(in, SHMEMHI_ADS + 0x54, 4, 5))}}",
      "ib_connect", "queue_pairs_have_their_attributes"),
     ("HOST_KEYS", "keys: those of the PE itself are not big-endian",

@@ -75,8 +75,8 @@ static inline int plug_in(shmemh_t *job, uint64_t max_mr_size)
 	ib->lib.query_device = fake_query;
 	ib->lib.reg_mr_iova2 = fake_reg;
 	ib->lib.dereg_mr = fake_dereg;
-	strcpy(ib->nic.name, "fake_0");
-	ib->nic.context = &nic.context;
+	strcpy(ib->home_port.name, "fake_0");
+	ib->home_port.context = &nic.context;
 	ib->n_channels = 1;
 	ib->depth = SHMEMD_MIN_DEPTH;
 	ib->bounce_keys[0] = FAKE_BOUNCE_KEY;

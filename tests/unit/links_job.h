@@ -79,10 +79,10 @@ static inline int unplug(shmemh_t *job)
 
 	shmemhi_links_close(job, ib);
 	PE_CHECK(!ib->links && !ib->queue_mem);
-	PE_CHECK(ib->lib.dealloc_pd(ib->nic.pd) == 0);
-	PE_CHECK(ib->lib.close_device(ib->nic.context) == 0);
-	ib->nic.pd = NULL;
-	ib->nic.context = NULL;
+	PE_CHECK(ib->lib.dealloc_pd(ib->home_port.pd) == 0);
+	PE_CHECK(ib->lib.close_device(ib->home_port.context) == 0);
+	ib->home_port.pd = NULL;
+	ib->home_port.context = NULL;
 	shmemhi_ib_close_ports(ib);
 	free(ib);
 	job->ib = NULL;

@@ -187,7 +187,7 @@ static inline int carry(shmemh_t *job)
 {
 	memory_t *memory = calloc(1, sizeof *memory);
 	target_t mine = {.addr = (uintptr_t)memory}, targets[MAX_PES];
-	struct ibv_mr *mr = job->ib->lib.reg_mr_iova2(job->ib->nic.pd, memory, sizeof *memory,
+	struct ibv_mr *mr = job->ib->lib.reg_mr_iova2(job->ib->home_port.pd, memory, sizeof *memory,
 						      (uintptr_t)memory, ALL_RIGHTS);
 
 	PE_CHECK(mr);

@@ -38,14 +38,14 @@ static void capabilities(void **state)
 	(void)state;
 	prepare(MLX5SW_ETHERNET, 1);
 	assert_int_equal(open_nic(), SHMEMH_OK);
-	assert_int_equal(shmemhi_caps_query(&ib.lib, &ib.nic, &caps, &job->err), SHMEMH_OK);
+	assert_int_equal(shmemhi_caps_query(&ib.lib, &ib.home_port, &caps, &job->err), SHMEMH_OK);
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		shmemhi_err_t err = {""};
 
 		worse = caps;
 		shmemhi_prm_put((uint32_t *)(void *)((char *)&worse + rows[i].set), rows[i].bit,
 				rows[i].width, rows[i].value);
-		assert_int_equal(shmemhi_caps_check(&worse, &job->opt, &ib.nic, &err),
+		assert_int_equal(shmemhi_caps_check(&worse, &job->opt, &ib.home_port, &err),
 				 SHMEMH_ERR_NIC);
 		if (!strstr(err.text, rows[i].what))
 			fail_msg("expected '%s', got '%s'", rows[i].what, err.text);
@@ -60,28 +60,28 @@ static void limits(void **state)
 	(void)state;
 	prepare(MLX5SW_ETHERNET, 1);
 	assert_int_equal(open_nic(), SHMEMH_OK);
-	assert_int_equal(shmemhi_caps_query(&ib.lib, &ib.nic, &caps, &job->err), SHMEMH_OK);
+	assert_int_equal(shmemhi_caps_query(&ib.lib, &ib.home_port, &caps, &job->err), SHMEMH_OK);
 	shmemhi_prm_put(caps.general, 0x80 + 0x14a, 6, 3);
 	shmemhi_prm_put(caps.roce, 0x80 + 0xd0, 16, 0); /* not reported */
 	shmemhi_prm_put(caps.roce, 0x80 + 0xc0, 16, 0);
-	assert_int_equal(shmemhi_caps_check(&caps, &job->opt, &ib.nic, &job->err), SHMEMH_OK);
-	assert_int_equal(ib.nic.log_max_reads, 3);
-	assert_int_equal(ib.nic.sport_min, 0xc000);
-	assert_int_equal(ib.nic.sport_max, 0xffff);
+	assert_int_equal(shmemhi_caps_check(&caps, &job->opt, &ib.home_port, &job->err), SHMEMH_OK);
+	assert_int_equal(ib.home_port.log_max_reads, 3);
+	assert_int_equal(ib.home_port.sport_min, 0xc000);
+	assert_int_equal(ib.home_port.sport_max, 0xffff);
 	shmemhi_prm_put(caps.general, 0x80 + 0x14a, 6, 20);
 	shmemhi_prm_put(caps.general, 0x80 + 0x15a, 6, 20);
 	shmemhi_prm_put(caps.roce, 0x80 + 0xd0, 16, 0xd000);
 	shmemhi_prm_put(caps.roce, 0x80 + 0xc0, 16, 0xd0ff);
-	assert_int_equal(shmemhi_caps_check(&caps, &job->opt, &ib.nic, &job->err), SHMEMH_OK);
-	assert_int_equal(ib.nic.log_max_reads, 7);
-	assert_int_equal(ib.nic.sport_min, 0xd000);
-	assert_int_equal(ib.nic.sport_max, 0xd0ff);
+	assert_int_equal(shmemhi_caps_check(&caps, &job->opt, &ib.home_port, &job->err), SHMEMH_OK);
+	assert_int_equal(ib.home_port.log_max_reads, 7);
+	assert_int_equal(ib.home_port.sport_min, 0xd000);
+	assert_int_equal(ib.home_port.sport_max, 0xd0ff);
 	shmemhi_prm_put(caps.general, 0x80 + 0x15a, 6, 2);
 	shmemhi_prm_put(caps.roce, 0x80 + 0xc0, 16, 0xcfff); /* less than the first port */
-	assert_int_equal(shmemhi_caps_check(&caps, &job->opt, &ib.nic, &job->err), SHMEMH_OK);
-	assert_int_equal(ib.nic.log_max_reads, 2);
-	assert_int_equal(ib.nic.sport_min, 0xc000);
-	assert_int_equal(ib.nic.sport_max, 0xffff);
+	assert_int_equal(shmemhi_caps_check(&caps, &job->opt, &ib.home_port, &job->err), SHMEMH_OK);
+	assert_int_equal(ib.home_port.log_max_reads, 2);
+	assert_int_equal(ib.home_port.sport_min, 0xc000);
+	assert_int_equal(ib.home_port.sport_max, 0xffff);
 	shmemhi_ib_close_ports(&ib);
 }
 
@@ -97,12 +97,13 @@ static void time_stamps(void **state)
 
 		prepare(i < 3 ? MLX5SW_ETHERNET : MLX5SW_INFINIBAND, 1);
 		assert_int_equal(open_nic(), SHMEMH_OK);
-		assert_int_equal(shmemhi_caps_query(&ib.lib, &ib.nic, &caps, &job->err), SHMEMH_OK);
+		assert_int_equal(shmemhi_caps_query(&ib.lib, &ib.home_port, &caps, &job->err),
+				 SHMEMH_OK);
 		shmemhi_prm_put(caps.general, 0x80 + 0x440, 2, general);
 		shmemhi_prm_put(caps.roce, 0x80 + 0x1e, 2, roce);
-		assert_int_equal(shmemhi_caps_check(&caps, &job->opt, &ib.nic, &job->err),
+		assert_int_equal(shmemhi_caps_check(&caps, &job->opt, &ib.home_port, &job->err),
 				 SHMEMH_OK);
-		assert_int_equal(ib.nic.ts_format, (i < 3 ? roce : general) != 0);
+		assert_int_equal(ib.home_port.ts_format, (i < 3 ? roce : general) != 0);
 		shmemhi_ib_close_ports(&ib);
 	}
 }
@@ -118,12 +119,13 @@ static void no_records(void **state)
 		cfg.has_no_dbr = (uint8_t)offers;
 		prepare_with(&cfg);
 		assert_int_equal(open_nic(), SHMEMH_OK);
-		assert_int_equal(ib.nic.offers_no_record, offers);
-		assert_int_equal(shmemhi_caps_query(&ib.lib, &ib.nic, &caps, &job->err), SHMEMH_OK);
-		shmemhi_prm_put(caps.general_2, 0x80 + 0x2e1, 1, !offers);
-		assert_int_equal(shmemhi_caps_check(&caps, &job->opt, &ib.nic, &job->err),
+		assert_int_equal(ib.home_port.offers_no_record, offers);
+		assert_int_equal(shmemhi_caps_query(&ib.lib, &ib.home_port, &caps, &job->err),
 				 SHMEMH_OK);
-		assert_int_equal(ib.nic.offers_no_record, !offers);
+		shmemhi_prm_put(caps.general_2, 0x80 + 0x2e1, 1, !offers);
+		assert_int_equal(shmemhi_caps_check(&caps, &job->opt, &ib.home_port, &job->err),
+				 SHMEMH_OK);
+		assert_int_equal(ib.home_port.offers_no_record, !offers);
 		shmemhi_ib_close_ports(&ib);
 	}
 }
@@ -152,28 +154,28 @@ static void capability_queries(void **state)
 {
 	static shmemhi_caps_t caps;
 	const shmemhi_ib_lib_t lib = {.general_cmd = note_command};
-	shmemhi_open_port_t nic = {.is_ethernet = 0};
+	shmemhi_open_port_t port = {.is_ethernet = 0};
 	shmemhi_err_t err = {""};
 
 	(void)state;
 	refuse = 0;
 	sets_asked = has_general_2 = 0;
-	assert_int_equal(shmemhi_caps_query(&lib, &nic, &caps, &err), SHMEMH_OK);
+	assert_int_equal(shmemhi_caps_query(&lib, &port, &caps, &err), SHMEMH_OK);
 	assert_int_equal(sets_asked, 1 << 0 | 1 << 3);
-	nic.is_ethernet = 1;
-	assert_int_equal(shmemhi_caps_query(&lib, &nic, &caps, &err), SHMEMH_OK);
+	port.is_ethernet = 1;
+	assert_int_equal(shmemhi_caps_query(&lib, &port, &caps, &err), SHMEMH_OK);
 	assert_int_equal(sets_asked, 1 << 0 | 1 << 3 | 1 << 4);
 	/* Devices do not have the second general set unless they report it. */
 	caps.general_2[0] = 1;
-	assert_int_equal(shmemhi_caps_query(&lib, &nic, &caps, &err), SHMEMH_OK);
+	assert_int_equal(shmemhi_caps_query(&lib, &port, &caps, &err), SHMEMH_OK);
 	assert_int_equal(caps.general_2[0], 0);
 	has_general_2 = 1;
-	assert_int_equal(shmemhi_caps_query(&lib, &nic, &caps, &err), SHMEMH_OK);
+	assert_int_equal(shmemhi_caps_query(&lib, &port, &caps, &err), SHMEMH_OK);
 	assert_int_equal(sets_asked, 1 << 0 | 1 << 3 | 1 << 4 | (uint64_t)1 << 0x20);
 	/* The library itself refused: there is no reply. */
 	memset(&caps, 0xff, sizeof caps);
 	refuse = EPERM;
-	assert_int_equal(shmemhi_caps_query(&lib, &nic, &caps, &err), SHMEMH_ERR_NIC);
+	assert_int_equal(shmemhi_caps_query(&lib, &port, &caps, &err), SHMEMH_ERR_NIC);
 	assert_string_equal(err.text, "QUERY_HCA_CAP of set 0 failed: Operation not permitted, "
 				      "status 0x0, syndrome 0x0");
 }

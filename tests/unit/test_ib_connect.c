@@ -88,7 +88,7 @@ static int pe_goes_round(shmemh_t *job)
 		return 1;
 	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
 	PE_CHECK(shmemhi_links_connect(job, job->ib) == SHMEMH_OK);
-	mr = job->ib->lib.reg_mr(job->ib->nic.pd, &word, sizeof word, ALL_RIGHTS);
+	mr = job->ib->lib.reg_mr(job->ib->home_port.pd, &word, sizeof word, ALL_RIGHTS);
 	PE_CHECK(mr);
 	self.rkey = mr->rkey;
 	link = shmemhi_link(job->ib, job, 0, job->pe);
@@ -125,7 +125,7 @@ static int has_attributes(shmemh_t *job, const uint8_t *out, int pe)
 	int is_odd = job->pe == 1 || pe == 1;
 
 	PE_CHECK(get_bits(out, QPC + 0x00, 4) == 3); /* RTS */
-	PE_CHECK(get_bits(out, QPC + 0x40, 3) == (is_odd ? 2u : job->ib->nic.mtu));
+	PE_CHECK(get_bits(out, QPC + 0x40, 3) == (is_odd ? 2u : job->ib->home_port.mtu));
 	PE_CHECK(get_bits(out, QPC + 0x43, 5) == 30);
 	PE_CHECK(get_bits(out, QPC + 0x51, 4) == 6);
 	PE_CHECK(get_bits(out, QPC + 0x88, 24) == (unsigned)(job->n_pes + pe));
@@ -141,13 +141,14 @@ static int has_attributes(shmemh_t *job, const uint8_t *out, int pe)
 
 static int has_path(shmemh_t *job, const uint8_t *out, const shmemhi_link_t *link)
 {
-	if (!job->ib->nic.is_ethernet) {
+	if (!job->ib->home_port.is_ethernet) {
 		PE_CHECK(get_bits(out, ADS + 0x124, 4) == 5);
-		PE_CHECK(get_bits(out, ADS + 0x28, 1) == job->ib->nic.requires_grh);
-		PE_CHECK(get_bits(out, ADS + 0x58, 8) == (job->ib->nic.requires_grh ? 64 : 0));
+		PE_CHECK(get_bits(out, ADS + 0x28, 1) == job->ib->home_port.requires_grh);
+		PE_CHECK(get_bits(out, ADS + 0x58, 8) ==
+			 (job->ib->home_port.requires_grh ? 64 : 0));
 		return 0;
 	}
-	PE_CHECK(get_bits(out, ADS + 0x48, 8) == job->ib->nic.gid_index);
+	PE_CHECK(get_bits(out, ADS + 0x48, 8) == job->ib->home_port.gid_index);
 	PE_CHECK(get_bits(out, ADS + 0x58, 8) == 64);
 	PE_CHECK(get_bits(out, ADS + 0x64, 8) == 0x6b);
 	PE_CHECK(get_bits(out, ADS + 0x10a, 6) == 0x6b >> 2);
@@ -184,9 +185,9 @@ static int pe_attributes(shmemh_t *job)
 	job->opt.ib_ack_timeout = 18;
 	job->opt.ib_retries = 6;
 	if (job->pe == 1)
-		job->ib->nic.mtu = 2;
+		job->ib->home_port.mtu = 2;
 	if (job->pe == 1)
-		job->ib->nic.log_max_reads = 1;
+		job->ib->home_port.log_max_reads = 1;
 	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
 	PE_CHECK(shmemhi_links_connect(job, job->ib) == SHMEMH_OK);
 	for (int pe = 0; pe < job->n_pes; pe++) {
@@ -220,8 +221,8 @@ static int pe_spreads(shmemh_t *job)
 		return 1;
 	ib = job->ib;
 	job->opt.channels = 64;
-	job->ib->nic.sport_min = 50000;
-	job->ib->nic.sport_max = 50099;
+	job->ib->home_port.sport_min = 50000;
+	job->ib->home_port.sport_max = 50099;
 	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
 	PE_CHECK(shmemhi_links_connect(job, job->ib) == SHMEMH_OK);
 	for (int i = 0; i < 64; i++) {
@@ -247,12 +248,12 @@ static void ports_and_psns_spread(void **state)
 
 static void only_udp_port_is_used(void **state)
 {
-	const shmemhi_open_port_t nic = {.sport_min = 0xc000, .sport_max = 0xc000};
+	const shmemhi_open_port_t port = {.sport_min = 0xc000, .sport_max = 0xc000};
 	const shmemhi_open_port_t all = {.sport_min = 0, .sport_max = 0xffff};
 	const shmemhi_qp_info_t a = {0x123, 7}, b = {0x124, 7};
 
 	(void)state;
-	assert_int_equal(shmemhi_udp_port(&nic, &a, &b), 0xc000);
+	assert_int_equal(shmemhi_udp_port(&port, &a, &b), 0xc000);
 	assert_int_equal(shmemhi_udp_port(&all, &a, &b), shmemhi_udp_port(&all, &a, &b));
 	assert_int_not_equal(shmemhi_udp_port(&all, &a, &b), shmemhi_udp_port(&all, &b, &b));
 }
@@ -263,19 +264,19 @@ static void an_infiniband_path_has_its_fields(void **state)
 	(void)state;
 	for (unsigned has_grh = 0; has_grh < 2; has_grh++) {
 		shmemh_t job = {.opt = {.ib_sl = 9, .ib_traffic_class = 3}};
-		shmemhi_ib_t ib = {.nic = {.port = 1, .requires_grh = has_grh & 1}};
+		shmemhi_ib_t ib = {.home_port = {.number = 1, .requires_grh = has_grh & 1}};
 		shmemhi_port_info_t peer = {.lid = 0x77};
 		shmemhi_address_t address;
 		uint32_t in[SHMEMHI_PRM_LONG] = {0};
 		const uint8_t *bytes = (const uint8_t *)in;
 
-		peer.gid.raw[0] = ib.nic.gid.raw[0] = 0xfe;
-		peer.gid.raw[7] = ib.nic.gid.raw[7] = 1;
+		peer.gid.raw[0] = ib.home_port.gid.raw[0] = 0xfe;
+		peer.gid.raw[7] = ib.home_port.gid.raw[7] = 1;
 		peer.gid.raw[15] = 4;
-		assert_int_equal(shmemhi_address_find(&ib.lib, &job.opt, &ib.nic, 1, &peer,
+		assert_int_equal(shmemhi_address_find(&ib.lib, &job.opt, &ib.home_port, 1, &peer,
 						      &address, &job.err),
 				 SHMEMH_OK);
-		shmemhi_address_put(&job.opt, &ib.nic, &address, 0, in);
+		shmemhi_address_put(&job.opt, &ib.home_port, &address, 0, in);
 		assert_int_equal(get_bits(bytes, ADS + 0x28, 1), has_grh);
 		assert_int_equal(get_bits(bytes, ADS + 0x30, 16), 0x77);
 		assert_int_equal(get_bits(bytes, ADS + 0x58, 8), has_grh ? 64 : 0);
@@ -291,16 +292,16 @@ static void an_infiniband_path_has_its_fields(void **state)
 static void another_subnet_is_refused(void **state)
 {
 	shmemh_t job = {.n_pes = 2};
-	shmemhi_ib_t ib = {.nic = {.port = 1, .name = "mlx5_0"}};
+	shmemhi_ib_t ib = {.home_port = {.number = 1, .name = "mlx5_0"}};
 	shmemhi_port_info_t peer = {.lid = 0x77};
 	shmemhi_address_t address;
 
 	(void)state;
-	peer.gid.raw[0] = ib.nic.gid.raw[0] = 0xfe;
+	peer.gid.raw[0] = ib.home_port.gid.raw[0] = 0xfe;
 	peer.gid.raw[7] = 1;
-	assert_int_equal(
-		shmemhi_address_find(&ib.lib, &job.opt, &ib.nic, 1, &peer, &address, &job.err),
-		SHMEMH_ERR_NIC);
+	assert_int_equal(shmemhi_address_find(&ib.lib, &job.opt, &ib.home_port, 1, &peer, &address,
+					      &job.err),
+			 SHMEMH_ERR_NIC);
 	assert_non_null(strstr(job.err.text, "mlx5_0: the NIC of PE 1 is in another InfiniBand "
 					     "subnet (fe00000000000001, this one is in "
 					     "fe00000000000000)"));
@@ -312,7 +313,7 @@ static int pe_other_subnet(shmemh_t *job)
 	if (plug_in(job))
 		return 1;
 	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
-	job->ib->nic.gid.raw[7] = job->pe == 1;
+	job->ib->home_port.gid.raw[7] = job->pe == 1;
 	PE_CHECK(shmemhi_links_connect(job, job->ib) == SHMEMH_ERR_NIC);
 	PE_CHECK(has_text(job, "is in another InfiniBand subnet"));
 	return unplug(job);
@@ -331,17 +332,17 @@ static void either_port_may_require_a_grh(void **state)
 	(void)state;
 	for (unsigned ends = 0; ends < 4; ends++) {
 		shmemh_t job = {.n_pes = 2};
-		shmemhi_ib_t ib = {.nic = {.port = 1, .requires_grh = ends & 1}};
+		shmemhi_ib_t ib = {.home_port = {.number = 1, .requires_grh = ends & 1}};
 		shmemhi_port_info_t peer = {.lid = 0x77, .requires_grh = ends >> 1};
 		shmemhi_address_t address;
 		uint32_t in[SHMEMHI_PRM_LONG] = {0};
 		const uint8_t *bytes = (const uint8_t *)in;
 
 		peer.gid.raw[15] = 4;
-		assert_int_equal(shmemhi_address_find(&ib.lib, &job.opt, &ib.nic, 1, &peer,
+		assert_int_equal(shmemhi_address_find(&ib.lib, &job.opt, &ib.home_port, 1, &peer,
 						      &address, &job.err),
 				 SHMEMH_OK);
-		shmemhi_address_put(&job.opt, &ib.nic, &address, 0, in);
+		shmemhi_address_put(&job.opt, &ib.home_port, &address, 0, in);
 		assert_int_equal(get_bits(bytes, ADS + 0x28, 1), ends != 0);
 		assert_int_equal(get_bits(bytes, ADS + 0x30, 16), 0x77);
 		assert_int_equal(get_bits(bytes, ADS + 0x48, 8), 0); /* the exchanged GID */
@@ -421,7 +422,7 @@ static int pe_mismatch(shmemh_t *job)
 	if (unplug(job) || plug_in(job))
 		return 1;
 	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
-	job->ib->nic.is_ethernet = job->pe != 1;
+	job->ib->home_port.is_ethernet = job->pe != 1;
 	job->err.text[0] = '\0';
 	PE_CHECK(shmemhi_links_connect(job, job->ib) == SHMEMH_ERR_MISMATCH);
 	PE_CHECK(has_text(job, "the NIC of PE 0 is on Ethernet, that of PE 1 is not"));
@@ -479,7 +480,7 @@ static int pe_has_no_way(shmemh_t *job)
 		return 1;
 	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
 	if (job->pe == 0)
-		job->ib->nic.gid.raw[15] ^= 0x80;
+		job->ib->home_port.gid.raw[15] ^= 0x80;
 	PE_CHECK(shmemhi_links_connect(job, job->ib) == SHMEMH_ERR_NIC);
 	PE_CHECK(has_text(job, "no route to the NIC of PE 0 (::ffff:"));
 	return unplug(job);
@@ -504,7 +505,8 @@ static int pe_is_closed(shmemh_t *job)
 	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
 	PE_CHECK(shmemhi_links_connect(job, job->ib) == SHMEMH_OK);
 	PE_CHECK(barrier(job) == SHMEMH_OK);
-	snprintf(line, sizeof line, "qp err %s qp=%u", job->ib->nic.name, job->ib->links[0].qpn);
+	snprintf(line, sizeof line, "qp err %s qp=%u", job->ib->home_port.name,
+		 job->ib->links[0].qpn);
 	if (job->pe == 0 && control(job, closing_fault ? closing_fault : line))
 		return 1;
 	if (job->pe == 0 && !closing_fault) {

@@ -88,7 +88,7 @@ static void progress_of_a_channel(void **state)
 {
 	static uint64_t words[2 * SHMEMD_CHANNEL_NBYTES(SHMEMD_MIN_DEPTH) / sizeof(uint64_t)];
 	static shmemhi_link_t links[2]; /* to PE 0, to PE 1 */
-	static shmemhi_open_port_t nic;
+	static shmemhi_open_port_t port;
 	static shmemhi_mem_t mem;
 	shmemd_channel_t *channel;
 	shmemhi_fault_path_t about;
@@ -102,7 +102,7 @@ static void progress_of_a_channel(void **state)
 	job.mem = &mem;
 	job.ib = &ib;
 	failover.routes = routes;
-	failover.ports[0].nic = &nic;
+	failover.ports[0].open = &port;
 	channel = shmemhi_channel(&ib, &links[1]);
 	channel->done = SHMEMD_DONE_WORD(((uint64_t)1 << 32) - 3, 0);
 	channel->ready = SHMEMD_READY_WORD(2, 0, SHMEMD_READY_RUNG);
@@ -187,7 +187,7 @@ static int refuse_modify(struct mlx5dv_devx_obj *obj, const void *in, size_t in_
 /* Two ports that are up. */
 static void set_up_ports(void)
 {
-	static shmemhi_open_port_t nics[2] = {{.port = 1}, {.port = 1}};
+	static shmemhi_open_port_t ports[2] = {{.number = 1}, {.number = 1}};
 	static shmemhi_resolved_t resolved[SHMEMHI_COLUMNS * 2];
 
 	memset(resolved, 0, sizeof resolved);
@@ -197,7 +197,7 @@ static void set_up_ports(void)
 	ib.lib.obj_modify = refuse_modify;
 	failover.routes = routes;
 	for (int i = 0; i < 2; i++) {
-		failover.ports[i].nic = &nics[i];
+		failover.ports[i].open = &ports[i];
 		failover.ports[i].is_up = 1;
 	}
 }
@@ -267,7 +267,7 @@ static void ports_that_cannot_be_connected(void **state)
 		routes[1].current = add(2, 0);
 		routes[1].current->is_fenced = 0;
 		routes[1].current->stage = SHMEMHI_IN_INIT;
-		routes[1].current->own.nic = failover.ports[0].nic;
+		routes[1].current->own.port = failover.ports[0].open;
 		assert_int_equal(failover.column, 0);
 		assert_true(ops->execute(&failover, 1, 0, &connect, &result));
 		assert_int_equal(result.kind, SHMEMHI_EV_FAULT);
@@ -326,17 +326,17 @@ static void refresh_of_a_port(void **state)
 	const size_t before = offsetof(shmemhi_open_port_t, is_ethernet);
 	char *pages =
 		mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	shmemhi_open_port_t *nic = (void *)(pages + page - before);
+	shmemhi_open_port_t *port = (void *)(pages + page - before);
 
 	(void)state;
 	assert_ptr_not_equal(pages, MAP_FAILED);
-	strcpy(nic->name, "mlx5_0");
-	nic->port = 1;
+	strcpy(port->name, "mlx5_0");
+	port->number = 1;
 	ib.lib.query_port_compat = active_port;
 	ib.lib.query_gid_ex = no_gid;
 	assert_int_equal(mprotect(pages, page, PROT_READ), 0);
-	assert_int_equal(shmemhi_port_refresh(&ib.lib, &job.opt, nic), SHMEMH_OK);
-	assert_int_equal(nic->lid, 7);
+	assert_int_equal(shmemhi_port_refresh(&ib.lib, &job.opt, port), SHMEMH_OK);
+	assert_int_equal(port->lid, 7);
 	munmap(pages, 2 * page);
 }
 

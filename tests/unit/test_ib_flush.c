@@ -19,7 +19,7 @@
 static shmemh_t job;
 static shmemhi_ib_t ib;
 static shmemhi_failover_t failover;
-static shmemhi_open_port_t nic = {.name = "mlx5_0", .port = 1};
+static shmemhi_open_port_t port = {.name = "mlx5_0", .number = 1};
 static shmemhi_flusher_t *const flusher = &failover.ports[0].flusher;
 static char *memory;
 static struct mlx5dv_devx_obj *refused; /* the object that the NIC does not destroy */
@@ -69,10 +69,10 @@ static int setup(void **state)
 	ib.lib.dereg_mr = dereg_mr;
 	failover.job = &job;
 	failover.ib = &ib;
-	failover.ports[0].nic = &nic;
+	failover.ports[0].open = &port;
 	/* For READs; the port is down, so a flush makes it again for DUMPs. */
 	*flusher = (shmemhi_flusher_t){.memory = memory, .umem = &umem, .mr = &mr};
-	flusher->link.nic = &nic;
+	flusher->link.port = &port;
 	flusher->link.uar = &uar;
 	flusher->link.qp = QP;
 	flusher->link.cq = CQ;

@@ -104,27 +104,27 @@ static void gid_in_use_is_kept(void **state)
 	const shmemhi_ib_lib_t lib = {.query_port_compat = ethernet_port,
 				      .query_gid_ex = gid_of_port};
 	const shmemhi_options_t opt = {.ib_gid_index = -1};
-	shmemhi_open_port_t nic = {.port = 1};
+	shmemhi_open_port_t port = {.number = 1};
 
 	(void)state;
 	on_port[1] = ipv6(1, V2, 0xfe, 0x80);
-	assert_int_equal(shmemhi_port_refresh(&lib, &opt, &nic), SHMEMH_OK);
-	assert_int_equal(nic.gid_index, 1);
+	assert_int_equal(shmemhi_port_refresh(&lib, &opt, &port), SHMEMH_OK);
+	assert_int_equal(port.gid_index, 1);
 	on_port[0] = ipv4(0, V2, 10, 0);
-	assert_int_equal(shmemhi_port_refresh(&lib, &opt, &nic), SHMEMH_OK);
-	assert_int_equal(nic.gid_index, 1);
-	assert_memory_equal(&nic.gid, &on_port[1].gid, sizeof nic.gid);
+	assert_int_equal(shmemhi_port_refresh(&lib, &opt, &port), SHMEMH_OK);
+	assert_int_equal(port.gid_index, 1);
+	assert_memory_equal(&port.gid, &on_port[1].gid, sizeof port.gid);
 
 	/* Another address in its place, another type, none. */
 	on_port[1] = ipv6(1, V2, 0xfe, 0x81);
-	assert_int_equal(shmemhi_port_refresh(&lib, &opt, &nic), SHMEMH_OK);
-	assert_int_equal(nic.gid_index, 0);
+	assert_int_equal(shmemhi_port_refresh(&lib, &opt, &port), SHMEMH_OK);
+	assert_int_equal(port.gid_index, 0);
 	on_port[1] = ipv4(1, V2, 10, 1);
 	on_port[0].gid_type = V1;
-	assert_int_equal(shmemhi_port_refresh(&lib, &opt, &nic), SHMEMH_OK);
-	assert_int_equal(nic.gid_index, 1);
+	assert_int_equal(shmemhi_port_refresh(&lib, &opt, &port), SHMEMH_OK);
+	assert_int_equal(port.gid_index, 1);
 	memset(on_port, 0, sizeof on_port);
-	assert_int_equal(shmemhi_port_refresh(&lib, &opt, &nic), SHMEMH_ERR_NIC);
+	assert_int_equal(shmemhi_port_refresh(&lib, &opt, &port), SHMEMH_ERR_NIC);
 }
 
 int main(void)

@@ -34,7 +34,8 @@ static int pe_has(shmemh_t *job)
 		PE_CHECK(is_name(shmemhi_ib_home(job, pe), homes[pe]));
 		PE_CHECK(is_name(shmemhi_ib_standby(job, pe), standbys[pe]));
 	}
-	PE_CHECK(strncmp(job->ib->nic.name, homes[job->pe], strlen(job->ib->nic.name)) == 0);
+	PE_CHECK(strncmp(job->ib->home_port.name, homes[job->pe],
+			 strlen(job->ib->home_port.name)) == 0);
 	shmemhi_ib_close(job);
 	return 0;
 }
@@ -145,7 +146,7 @@ static void port_down_is_no_stand_by(void **state)
 static int lie(void *state, const void *src, void *dst, size_t nbytes, char *errbuf,
 	       size_t errbuf_nbytes)
 {
-	shmemhi_pe_nic_t pe_nic;
+	shmemhi_pe_ports_t pe_nic;
 
 	if (nbytes != sizeof pe_nic || ((pe_boot_t *)state)->pe != 2)
 		return boot_allgather(state, src, dst, nbytes, errbuf, errbuf_nbytes);

@@ -13,15 +13,15 @@ static void expect_nic(const char *name)
 {
 	if (open_nic() != SHMEMH_OK)
 		fail_msg("expected %s, got: %s", name, job->err.text);
-	assert_string_equal(ib.nic.name, name);
-	assert_int_equal(ib.nic.port, 1);
-	assert_non_null(ib.nic.context);
-	assert_non_null(ib.nic.pd);
-	assert_int_not_equal(ib.nic.pdn, 0);
-	assert_int_equal(ib.nic.mtu, IBV_MTU_4096);
-	assert_int_equal(ib.nic.log_max_reads, 4);
+	assert_string_equal(ib.home_port.name, name);
+	assert_int_equal(ib.home_port.number, 1);
+	assert_non_null(ib.home_port.context);
+	assert_non_null(ib.home_port.pd);
+	assert_int_not_equal(ib.home_port.pdn, 0);
+	assert_int_equal(ib.home_port.mtu, IBV_MTU_4096);
+	assert_int_equal(ib.home_port.log_max_reads, 4);
 	shmemhi_ib_close_ports(&ib);
-	assert_null(ib.nic.context);
+	assert_null(ib.home_port.context);
 	assert_null(ib.lib.ibverbs);
 }
 
@@ -31,7 +31,7 @@ static void expect_failure(int status, const char *text)
 
 	if (got != status || !strstr(job->err.text, text))
 		fail_msg("expected %d '%s', got %d '%s'", status, text, got, job->err.text);
-	assert_null(ib.nic.context);
+	assert_null(ib.home_port.context);
 	assert_null(ib.lib.ibverbs);
 	job->err.text[0] = '\0';
 }
@@ -41,12 +41,12 @@ static void ethernet(void **state)
 	(void)state;
 	prepare(MLX5SW_ETHERNET, 2);
 	assert_int_equal(open_nic(), SHMEMH_OK);
-	assert_int_equal(ib.nic.is_ethernet, 1);
-	assert_int_equal(ib.nic.sport_min, 0xc000);
-	assert_int_equal(ib.nic.sport_max, 0xffff);
-	assert_int_equal(ib.nic.gid.raw[10], 0xff); /* IPv4 */
-	assert_int_equal(ib.nic.gid.raw[11], 0xff);
-	assert_int_not_equal(ib.nic.gid.raw[12], 0);
+	assert_int_equal(ib.home_port.is_ethernet, 1);
+	assert_int_equal(ib.home_port.sport_min, 0xc000);
+	assert_int_equal(ib.home_port.sport_max, 0xffff);
+	assert_int_equal(ib.home_port.gid.raw[10], 0xff); /* IPv4 */
+	assert_int_equal(ib.home_port.gid.raw[11], 0xff);
+	assert_int_not_equal(ib.home_port.gid.raw[12], 0);
 	shmemhi_ib_close_ports(&ib);
 	expect_nic("mlx5_0");
 }
@@ -57,10 +57,10 @@ static void infiniband(void **state)
 	prepare(MLX5SW_INFINIBAND, 1);
 	job->opt.ib_gid_index = 77; /* RoCE only */
 	assert_int_equal(open_nic(), SHMEMH_OK);
-	assert_int_equal(ib.nic.is_ethernet, 0);
-	assert_int_not_equal(ib.nic.lid, 0);
-	assert_int_equal(ib.nic.gid.raw[0], 0xfe);
-	assert_int_equal(ib.nic.sport_max, 0);
+	assert_int_equal(ib.home_port.is_ethernet, 0);
+	assert_int_not_equal(ib.home_port.lid, 0);
+	assert_int_equal(ib.home_port.gid.raw[0], 0xfe);
+	assert_int_equal(ib.home_port.sport_max, 0);
 	shmemhi_ib_close_ports(&ib);
 }
 
@@ -71,11 +71,11 @@ static void changed_lid_is_read(void **state)
 	(void)state;
 	prepare(MLX5SW_INFINIBAND, 1);
 	assert_int_equal(open_nic(), SHMEMH_OK);
-	lid = ib.nic.lid;
+	lid = ib.home_port.lid;
 	shmemhi_ib_close_ports(&ib);
 	adapter_control("lid change mlx5_0");
 	assert_int_equal(open_nic(), SHMEMH_OK);
-	assert_int_not_equal(lid, ib.nic.lid);
+	assert_int_not_equal(lid, ib.home_port.lid);
 	shmemhi_ib_close_ports(&ib);
 }
 
@@ -121,8 +121,8 @@ static void gid_by_option(void **state)
 	prepare(MLX5SW_ETHERNET, 1);
 	job->opt.ib_gid_index = 1;
 	assert_int_equal(open_nic(), SHMEMH_OK);
-	assert_int_equal(ib.nic.gid_index, 1);
-	assert_int_equal(ib.nic.gid.raw[0], 0xfe);
+	assert_int_equal(ib.home_port.gid_index, 1);
+	assert_int_equal(ib.home_port.gid.raw[0], 0xfe);
 	shmemhi_ib_close_ports(&ib);
 	job->opt.ib_gid_index = 0; /* RoCE v1 */
 	expect_failure(SHMEMH_ERR_NIC, "SHMEMH_IB_GID_INDEX=0 is no RoCE v2 address of it");

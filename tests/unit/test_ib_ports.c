@@ -166,8 +166,8 @@ static void expect_reason(const char *text, int port)
 	assert_int_equal(look(&found), SHMEMH_OK);
 	assert_int_equal(found.n, 1);
 	assert_false(found.ports[0].is_usable);
-	assert_int_equal(found.ports[0].nic.port, port);
-	assert_null(found.ports[0].nic.context);
+	assert_int_equal(found.ports[0].open.number, port);
+	assert_null(found.ports[0].open.context);
 	if (!strstr(found.ports[0].why.text, text))
 		fail_msg("expected '%s', got '%s'", text, found.ports[0].why.text);
 	close_table(&found);
@@ -218,7 +218,7 @@ static void port_that_requires_a_grh(void **state)
 	lib.query_port_compat = needs_grh;
 	assert_int_equal(look(&found), SHMEMH_OK);
 	assert_true(found.ports[0].is_usable);
-	assert_int_equal(found.ports[0].nic.requires_grh, 1);
+	assert_int_equal(found.ports[0].open.requires_grh, 1);
 	close_table(&found);
 	open_table();
 	lib.query_port_compat = needs_grh;
@@ -226,7 +226,7 @@ static void port_that_requires_a_grh(void **state)
 	expect_reason("its port requires a GRH, but has no GID at index 0", 1);
 	open_table();
 	assert_int_equal(look(&found), SHMEMH_OK); /* Ethernet: not required */
-	assert_int_equal(found.ports[0].nic.requires_grh, 0);
+	assert_int_equal(found.ports[0].open.requires_grh, 0);
 	close_table(&found);
 }
 
@@ -240,8 +240,8 @@ static void port_without_gids(void **state)
 	lib.query_device = two_ports;
 	assert_int_equal(look(&found), SHMEMH_OK);
 	assert_int_equal(found.n, 2);
-	assert_int_equal(found.ports[1].nic.port, 2);
-	assert_string_equal(found.ports[1].nic.name, "mlx5_0");
+	assert_int_equal(found.ports[1].open.number, 2);
+	assert_string_equal(found.ports[1].open.name, "mlx5_0");
 	assert_non_null(strstr(found.ports[1].why.text, "it has no RoCE v2 address"));
 	close_table(&found);
 }
@@ -290,10 +290,10 @@ static void set_of_ports(void **state)
 	snprintf(job->opt.hca_list, sizeof job->opt.hca_list, "mlx5_1");
 	assert_int_equal(look_at("mlx5_2,mlx5_0:1", &found), SHMEMH_OK);
 	assert_int_equal(found.n, 2);
-	assert_string_equal(found.ports[0].nic.name, "mlx5_2");
-	assert_string_equal(found.ports[1].nic.name, "mlx5_0");
-	assert_int_equal(found.ports[1].nic.port, 1);
-	assert_non_null(found.ports[0].nic.pd);
+	assert_string_equal(found.ports[0].open.name, "mlx5_2");
+	assert_string_equal(found.ports[1].open.name, "mlx5_0");
+	assert_int_equal(found.ports[1].open.number, 1);
+	assert_non_null(found.ports[0].open.pd);
 	close_table(&found);
 }
 

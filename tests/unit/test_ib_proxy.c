@@ -43,7 +43,7 @@ static int setup(void **state)
 	t.job.n_pes = N_PES;
 	t.job.ib = &t.ib;
 	t.context.async_fd = -1; /* no thread */
-	t.ib.nic.context = &t.context;
+	t.ib.home_port.context = &t.context;
 	t.ib.n_channels = N_CHANNELS;
 	t.ib.links = t.links;
 	for (int i = 0; i < N_LINKS; i++) {

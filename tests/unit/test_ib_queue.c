@@ -128,7 +128,7 @@ static void unusable_options_are_refused(void **state)
 static void options_at_their_limits(void **state)
 {
 	shmemh_t *job = options_job();
-	shmemhi_open_port_t nic = {.name = "mlx5_9"};
+	shmemhi_open_port_t port = {.name = "mlx5_9"};
 
 	(void)state;
 	job->opt.channels = 64;
@@ -138,13 +138,13 @@ static void options_at_their_limits(void **state)
 	job->opt.ib_sl = 15;
 	job->opt.ib_traffic_class = 255;
 	assert_int_equal(shmemhi_ib_check_options(job), SHMEMH_OK);
-	assert_int_equal(shmemhi_ib_check_nic_options(job, &nic), SHMEMH_OK);
-	nic.is_ethernet = 1;
-	assert_int_equal(shmemhi_ib_check_nic_options(job, &nic), SHMEMH_ERR_OPTION);
+	assert_int_equal(shmemhi_ib_check_nic_options(job, &port), SHMEMH_OK);
+	port.is_ethernet = 1;
+	assert_int_equal(shmemhi_ib_check_nic_options(job, &port), SHMEMH_ERR_OPTION);
 	assert_true(
 		has_text(job, "SHMEMH_IB_SL=15: on Ethernet (mlx5_9) it is a priority, 0 to 7"));
 	job->opt.ib_sl = 7;
-	assert_int_equal(shmemhi_ib_check_nic_options(job, &nic), SHMEMH_OK);
+	assert_int_equal(shmemhi_ib_check_nic_options(job, &port), SHMEMH_OK);
 }
 
 /* Memory */

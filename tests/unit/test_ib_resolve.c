@@ -22,7 +22,7 @@
 static shmemh_t job;
 static shmemhi_ib_t ib;
 static shmemhi_failover_t failover;
-static shmemhi_open_port_t nics[SHMEMHI_COLUMNS];
+static shmemhi_open_port_t ports[SHMEMHI_COLUMNS];
 static shmemhi_route_t routes[N_PES];
 static shmemhi_resolved_t resolved[SHMEMHI_COLUMNS * SHMEMHI_COLUMNS * N_PES];
 static shmemhi_endpoint_t ends[N_PES];
@@ -105,13 +105,13 @@ static int setup(void **state)
 	failover.routes = routes;
 	failover.resolved = resolved;
 	for (int i = 0; i < SHMEMHI_COLUMNS; i++) {
-		nics[i] = (shmemhi_open_port_t){.name = "mlx5_0", .port = 1, .is_ethernet = 1};
-		failover.ports[i].nic = &nics[i];
+		ports[i] = (shmemhi_open_port_t){.name = "mlx5_0", .number = 1, .is_ethernet = 1};
+		failover.ports[i].open = &ports[i];
 		failover.ports[i].is_up = 1;
 	}
 	for (int pe = 0; pe < N_PES; pe++) {
 		ends[pe].link = &ends[pe].own;
-		ends[pe].own.nic = &nics[0];
+		ends[pe].own.port = &ports[0];
 		ends[pe].own.pe = pe;
 		ends[pe].peer.port.gid.raw[8] = (uint8_t)pe;
 		sem_init(&answers[pe], 0, 0);
@@ -164,14 +164,14 @@ static void global_headers(void **state)
 	shmemhi_address_t address;
 
 	(void)state;
-	nics[0].is_ethernet = 0;
+	ports[0].is_ethernet = 0;
 	assert_int_equal(shmemhi_resolve(&failover, &ends[1], &address), 1);
 	assert_false(address.is_global);
 	ends[1].peer.port.requires_grh = 1;
 	assert_int_equal(shmemhi_resolve(&failover, &ends[1], &address), 1);
 	assert_true(address.is_global);
 	ends[1].peer.port.requires_grh = 0;
-	nics[0].requires_grh = 1;
+	ports[0].requires_grh = 1;
 	assert_int_equal(shmemhi_resolve(&failover, &ends[1], &address), 1);
 	assert_true(address.is_global);
 	assert_int_equal(n_lookups, 0);
@@ -189,7 +189,7 @@ static bool path_fails(uint32_t path)
 	shmemhi_endpoint_t *e = &ends[1];
 
 	*e = (shmemhi_endpoint_t){.link = &e->own,
-				  .own = {.pe = 1, .nic = &nics[failover.column]},
+				  .own = {.pe = 1, .port = &ports[failover.column]},
 				  .column = (uint8_t)failover.column,
 				  .stage = SHMEMHI_IN_INIT};
 	routes[1].endpoints = routes[1].making = e;

@@ -68,7 +68,7 @@ static void make_device(shmemhi_ib_t *ib, uint32_t has, int limit, int per_page)
 	device.limit = limit;
 	device.per_page = per_page;
 	device.pages_per_base = 1;
-	snprintf(ib->nic.name, sizeof ib->nic.name, "mlx5_7");
+	snprintf(ib->home_port.name, sizeof ib->home_port.name, "mlx5_7");
 	ib->lib.alloc_uar = give_uar;
 	ib->lib.free_uar = take_uar;
 }
@@ -83,7 +83,7 @@ static int pe_kinds(shmemh_t *job)
 
 	for (uint32_t kind = 0; kind < 3; kind++) {
 		make_device(&ib, bit_of(all[kind]), MAX_ASKED, 1);
-		PE_CHECK(shmemhi_uars_open(job, &ib, &ib.nic, 1, &uars) == SHMEMH_OK);
+		PE_CHECK(shmemhi_uars_open(job, &ib, &ib.home_port, 1, &uars) == SHMEMH_OK);
 		PE_CHECK(device.n_asked == (int)kind + 1);
 		PE_CHECK(memcmp(device.kinds, all, (kind + 1) * sizeof all[0]) == 0);
 		shmemhi_uars_close(job, &ib, &uars);
@@ -107,7 +107,7 @@ static int pe_shares(shmemh_t *job)
 	shmemhi_ib_t ib;
 
 	make_device(&ib, 4, 3, 1);
-	PE_CHECK(shmemhi_uars_open(job, &ib, &ib.nic, 7, &uars) == SHMEMH_OK);
+	PE_CHECK(shmemhi_uars_open(job, &ib, &ib.home_port, 7, &uars) == SHMEMH_OK);
 	PE_CHECK(uars.n == 3 && device.n_given == 3);
 	for (uint32_t i = 0; i < 7; i++) {
 		shmemhi_link_t link = {0};
@@ -140,7 +140,7 @@ static int pe_reserves(shmemh_t *job)
 	for (int limit = 1; limit <= 3; limit++) {
 		make_device(&ib, 4, limit, 1);
 		ib.failover = failover;
-		PE_CHECK(shmemhi_uars_open(job, &ib, &ib.nic, 7, &uars) == SHMEMH_OK);
+		PE_CHECK(shmemhi_uars_open(job, &ib, &ib.home_port, 7, &uars) == SHMEMH_OK);
 		PE_CHECK(device.n_given == limit);
 		PE_CHECK(uars.n == (limit == 1 ? 1 : (uint32_t)limit - 1));
 		PE_CHECK(limit == 1 ? !uars.own : uars.own != NULL);
@@ -209,7 +209,7 @@ static int pe_has_one(shmemh_t *job)
 	job->log.level = SHMEMHI_INFO;
 	make_device(&ib, 2, MAX_ASKED, 1);
 	device.is_single = 1;
-	status = shmemhi_uars_open(job, &ib, &ib.nic, 7, &uars);
+	status = shmemhi_uars_open(job, &ib, &ib.home_port, 7, &uars);
 	read_log(saved, text, sizeof text);
 	job->log.level = SHMEMHI_OFF;
 	PE_CHECK(status == SHMEMH_OK);
@@ -240,7 +240,7 @@ static int pe_maps(shmemh_t *job)
 		make_device(&ib, 2, MAX_ASKED, 2);
 		device.pages_per_base = turn < 2 ? 1 : 4;
 		n_io_refused = 0;
-		PE_CHECK(shmemhi_uars_open(job, &ib, &ib.nic, 5, &uars) == SHMEMH_OK);
+		PE_CHECK(shmemhi_uars_open(job, &ib, &ib.home_port, 5, &uars) == SHMEMH_OK);
 		PE_CHECK(n_registered == 3 && n_io_refused == 3);
 		for (uint32_t i = 0; i < 5; i++) {
 			shmemhi_uars_assign(&uars, i, &link);
@@ -269,7 +269,7 @@ static int host_rings(shmemh_t *job, int word, const char *warning)
 	job->opt.ib_doorbell = word;
 	job->log.level = SHMEMHI_WARN;
 	make_device(&ib, 4, MAX_ASKED, 1);
-	status = shmemhi_uars_open(job, &ib, &ib.nic, 3, &uars);
+	status = shmemhi_uars_open(job, &ib, &ib.home_port, 3, &uars);
 	read_log(saved, text, sizeof text);
 	job->log.level = SHMEMHI_OFF;
 	PE_CHECK(status == SHMEMH_OK && n_registered == 0);
@@ -318,7 +318,7 @@ static int gpu_cannot(shmemh_t *job)
 	job->opt.ib_doorbell = WORD_GPU;
 	job->err.text[0] = '\0';
 	make_device(&ib, 4, MAX_ASKED, 1);
-	PE_CHECK(shmemhi_uars_open(job, &ib, &ib.nic, 3, &uars) == SHMEMH_ERR_CUDA);
+	PE_CHECK(shmemhi_uars_open(job, &ib, &ib.home_port, 3, &uars) == SHMEMH_ERR_CUDA);
 	PE_CHECK(has_text(job, "SHMEMH_IB_DOORBELL=gpu: the GPU cannot write to the doorbells of "
 			       "mlx5_7 (cuMem"));
 	PE_CHECK(has_text(job, "PeerMappingOverride=1;"));

@@ -130,7 +130,8 @@ static int setup(void **state)
 	t.job.n_pes = N_PES;
 	t.job.log = (shmemhi_log_t){SHMEMHI_WARN, 1, N_PES};
 	t.job.ib = &t.ib;
-	t.ib.nic = (shmemhi_open_port_t){.name = "mlx5_7", .port = 2, .context = &t.context};
+	t.ib.home_port =
+		(shmemhi_open_port_t){.name = "mlx5_7", .number = 2, .context = &t.context};
 	t.ib.lib = (shmemhi_ib_lib_t){.get_async_event = fake_get_async,
 				      .ack_async_event = fake_ack,
 				      .create_event_channel = fake_create,
