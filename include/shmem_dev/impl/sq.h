@@ -361,13 +361,13 @@ SHMEMD_FN int shmemdi_sq_is_followed(uint64_t resv, uint32_t end)
  * that have the turn earlier, or SHMEMD_MARK_NONE.
  *
  * A poll takes one trip to memory, and so does the load of the marks and of the reservation word
- * once the poster has the turn. Loading those in each poll as well was slower: 32 warps on one
- * channel took 251 ns an operation, not 244 (H200, deferred doorbells). */
+ * once the poster has the turn. Loaded in each poll they cost 32 warps on a channel 3 % (H200). */
 SHMEMD_FN shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t depth, uint32_t first,
 					      uint32_t end, uint64_t mark, int when)
 {
 	shmemdi_turn_t turn = {0, end, 0, when == SHMEMD_RING_DEFERRED, when == SHMEMD_RING_NOW, 0};
 	uint64_t path, resv;
+	uint32_t looks;
 
 	shmemd_arch_fence_before_publish();
 	if (mark != SHMEMD_MARK_NONE)
@@ -396,11 +396,12 @@ SHMEMD_FN shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t dep
 	/* What is published and rung for are WQEs of others, too. */
 	shmemd_arch_fence_acquire();
 	/* The word was loaded beside the marks, and may be older than the reservations whose marks
-	 * were taken. So a poster that would ring by the default rule loads it again, in 0.15 us; a
-	 * doorbell for a queue in host memory takes several. Without the second load, 8 warps on
-	 * one channel rang for every 4th put, not every 14th, and a put took 1180 ns, not 740. */
+	 * were taken. So a poster that would ring by the default rule loads it up to twice more, in
+	 * 0.15 us each: 8 warps on one channel with the queue in host memory rang for every 28th
+	 * put, in 560 ns, not every 11th in 645, as with one more load (H200; three: as two). */
 	turn.is_followed = shmemdi_sq_is_followed(resv, turn.end);
-	if (!turn.is_followed && !turn.is_now && !turn.is_deferred)
+	SHMEMD_ARCH_NO_UNROLL
+	for (looks = 0; looks < 2 && !(turn.is_followed | turn.is_now | turn.is_deferred); looks++)
 		turn.is_followed =
 			shmemdi_sq_is_followed(shmemd_arch_ld_relaxed_u64(&ch->resv), turn.end);
 	return turn;
