@@ -212,7 +212,7 @@ SHMEMD_FN_ANY_PEER int shmemdi_put_post(shmemdi_ep_t ep, shmemdi_call_t call, sh
  * entry of a function that has strong loads, or atomics that return a value. If some lanes of a
  * warp call it, as in `if (lane == 0) shmemd_putmem_nbi(...)`, the YIELD releases the lanes that
  * wait for this one to return, and the next __syncwarp has to collect them. (A p has it: it takes
- * some 2350 cycles, and took 2100 without. H200, nvcc 13.0.) */
+ * some 2320 cycles, and 2090 without. H200, nvcc 13.0.) */
 SHMEMD_FN int shmemdi_put_of_thread(shmemdi_target_t target, shmemdi_op_t op, shmemdi_signal_t sig)
 {
 	shmemdi_put_t put = {op.sym, op.local, op.nbytes, sig,
@@ -356,17 +356,30 @@ SHMEMD_FN_ANY_PEER int shmemdi_update_post(shmemdi_ep_t ep, shmemdi_call_t call,
 			       shmemdi_nic_word_post(&ep, call, word, 1, how, &reserved, keys));
 }
 
+/* How a thread posts a word. */
+SHMEMD_FN shmemdi_how_t shmemdi_word_how(int when)
+{
+	shmemdi_how_t how = {(uint8_t)when, 0, 0, (uint8_t)shmemd_arch_is_alone()};
+	return how;
+}
+
+SHMEMD_FN int shmemdi_word_of_lanes(const shmemdi_ep_t *ep, shmemdi_call_t call,
+				    shmemdi_word_t word, shmemdi_how_t how)
+{
+	return shmemdi_latched(ep->c.ctx, SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_lanes)(
+						  shmemdi_ref(&ep->c), call, word, how));
+}
+
 /* By NIC. The loads of a thread alone are inline, as those of shmemdi_put_of_thread. */
 SHMEMD_FN int shmemdi_word_by_nic(const shmemdi_ep_t *ep, shmemdi_call_t call, shmemdi_word_t word,
 				  int when)
 {
-	shmemdi_how_t how = {(uint8_t)when, 0, 0, (uint8_t)shmemd_arch_is_alone()};
+	shmemdi_how_t how = shmemdi_word_how(when);
 	shmemdi_reservation_t reserved;
 	shmemdi_put_keys_t keys;
 
 	if (!how.posts_alone)
-		return shmemdi_latched(ep->c.ctx, SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_lanes)(
-							  shmemdi_ref(&ep->c), call, word, how));
+		return shmemdi_word_of_lanes(ep, call, word, how);
 	shmemdi_sq_reserve(&ep->c, &reserved, shmemdi_word_wqebbs(word), 1);
 	keys = shmemdi_word_keys(ep, word);
 	if (word.kind == SHMEMDI_WORD_STORE)
@@ -376,18 +389,30 @@ SHMEMD_FN int shmemdi_word_by_nic(const shmemdi_ep_t *ep, shmemdi_call_t call, s
 	return shmemdi_update_post(*ep, call, word, how, reserved, keys);
 }
 
-/* A p by NIC, as a function, which has the YIELD (shmemdi_put_of_thread): 250 of some 2350 cycles.
- * At the call the strong loads would put a YIELD into each loop around it, and the operands of the
- * rest would take registers from the loop: one thread made 14.9 million p a second to a mapped PE,
- * not 17.9, and 1024 threads 5.1 thousand million, not 7.8 (H200, nvcc 13.0). With
- * SHMEMD_NIC_INLINE it is at the call. Signals and atomics are always at the call: as functions
- * they took 300 to 400 cycles more by NIC. A loop of additions would gain as p did (20.5 million a
- * second, not 11.8), but is faster than NVSHMEM's (7.2) as it is. */
+/* A p by NIC: all of it in one function, which has the YIELD (shmemdi_put_of_thread). At the call
+ * the strong loads would put a YIELD into each loop around it, and the operands of the rest would
+ * take registers from the loop: one thread made 14.9 million p a second to a mapped PE, not 17.9,
+ * and 1024 threads 5.1 thousand million, not 7.8 (H200, nvcc 13.0). With SHMEMD_NIC_INLINE it is at
+ * the call.
+ *
+ * Signals and atomics are always at the call, for their NIC path: in such a function an addition by
+ * NIC took 2550 cycles, not 2230, more than a put (2360). To a mapped PE additions would gain as p
+ * did: one thread would make 20.5 million a second, not 12.2 (NVSHMEM: 7.2), and 1024 threads that
+ * add to one word 6.9 thousand million, not 4.4 (NVSHMEM: 4.8). */
 SHMEMD_FN_ANY_PEER int shmemdi_p_by_nic(shmemdi_ep_t ep, shmemdi_call_t call, shmemdi_word_t word,
 					int when)
 {
+	shmemdi_how_t how = shmemdi_word_how(when);
+	shmemdi_reservation_t reserved;
+	shmemdi_put_keys_t keys;
+
 	word.kind = SHMEMDI_WORD_STORE;
-	return shmemdi_word_by_nic(&ep, call, word, when);
+	if (!how.posts_alone)
+		return shmemdi_word_of_lanes(&ep, call, word, how);
+	shmemdi_sq_reserve(&ep.c, &reserved, 1, 1);
+	keys = shmemdi_word_keys(&ep, word);
+	return shmemdi_latched(ep.c.ctx,
+			       shmemdi_nic_word_post(&ep, call, word, 0, how, &reserved, keys));
 }
 
 #define SHMEMDI_USE_NIC (-1) /* beside enum shmemd_status */
