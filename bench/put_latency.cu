@@ -13,21 +13,24 @@ template <bench_scope S, int HOW>
 static __global__ void __launch_bounds__(S == BENCH_BLOCK ? THREADS : 32)
 	latency_kernel(const __grid_constant__ bench_args_t p)
 {
+	int status = 0;
+
 	for (uint32_t i = 0; i < p.warm + p.iters; i++) {
 		if (i == p.warm)
 			bench_begin(&p);
 		if constexpr (HOW == GET) {
 			shmemd_arch_fence_acquire(); /* or the L1 still has the data */
-			bench_note(&p, bench_get<S>(&p.ctx, p.dst, p.src, p.nbytes, p.peer));
+			status |= bench_get<S>(&p.ctx, p.dst, p.src, p.nbytes, p.peer);
 		} else {
 			bench_put<S>(&p.ctx, p.dst, p.src, p.nbytes, p.peer);
 		}
 		if constexpr (HOW == PUT)
-			bench_note(&p, bench_quiet<S>(&p.ctx));
+			status |= bench_quiet<S>(&p.ctx);
 		else if constexpr (HOW == PUT_LEADER)
-			bench_note(&p, bench_quiet_leader<S>(&p.ctx));
+			status |= bench_quiet_leader<S>(&p.ctx);
 	}
 	bench_end(&p);
+	bench_note(&p, status);
 }
 
 static int latency_point(bench_t *b, const char *op, bench_scope scope, bench_kernel_t kernel,

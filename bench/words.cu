@@ -14,6 +14,7 @@ template <int OP> static __global__ void word_latency_kernel(const __grid_consta
 	uint64_t *word = &p.words[BENCH_WORD_ATOMIC];
 	uint64_t first = 0, old = 0;
 	uint32_t i = 0;
+	int status = 0;
 
 	if constexpr (OP == FETCH)
 		bench_note(&p, bench_fetch_add(&p.ctx, &first, word, 0, p.peer));
@@ -22,18 +23,19 @@ template <int OP> static __global__ void word_latency_kernel(const __grid_consta
 			bench_begin(&p);
 		if constexpr (OP == P) {
 			bench_p(&p.ctx, (uint64_t *)p.dst, *(const uint64_t *)p.src, p.peer);
-			bench_note(&p, bench_quiet<BENCH_THREAD>(&p.ctx));
+			status |= bench_quiet<BENCH_THREAD>(&p.ctx);
 		} else if constexpr (OP == G) {
 			shmemd_arch_fence_acquire(); /* or the L1 may still have the word */
-			bench_note(&p, bench_g(&p.ctx, &old, (const uint64_t *)p.src, p.peer));
+			status |= bench_g(&p.ctx, &old, (const uint64_t *)p.src, p.peer);
 			*(uint64_t *)p.dst = old;
 		} else {
-			bench_note(&p, bench_fetch_add(&p.ctx, &old, word, 1, p.peer));
+			status |= bench_fetch_add(&p.ctx, &old, word, 1, p.peer);
 			if (old != first + i)
 				atomicAdd(&p.result->misses, 1ull);
 		}
 	}
 	bench_end(&p);
+	bench_note(&p, status);
 }
 
 static int word_latency(bench_t *b, const char *op, bench_kernel_t kernel, int writers, int readers)

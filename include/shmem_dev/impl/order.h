@@ -58,6 +58,8 @@ SHMEMD_FN uint32_t shmemdi_latch_peek(const shmemd_ctx_t *ctx)
  * stays, so that reading it again finds it. */
 SHMEMD_FN int shmemdi_latch_agree(const shmemd_ctx_t *ctx, shmemd_group_t g, uint32_t peeked)
 {
+	if (g.bar == SHMEMDI_BAR_NONE)
+		return (int)peeked;
 	if (!shmemd_group_any(g, peeked != 0))
 		return SHMEMD_OK;
 	return (int)shmemd_arch_ld_relaxed_u32(&ctx->latch->status);
