@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* grid.h: transfers that all blocks of a kernel make, or a warp in each of some blocks, and signals
- * for what all of them have sent. Source, destination and counters are used again as soon as the
- * contract allows it. */
+/* grid.h: transfers that all blocks of a kernel make, or a warp or a thread in each of some blocks,
+ * and signals for what all of them have sent. Source, destination and counters are used again as
+ * soon as the contract allows it. */
 #include <shmem_dev/grid.h>
 #include <string.h>
 #include "pes.h"
@@ -16,7 +16,7 @@
 #define GUARD 0x77 /* in dst, around what is written */
 
 /* Who calls. */
-enum { ALL_BLOCKS, WARPS_OF_SOME, N_GRIDS };
+enum { ALL_BLOCKS, WARPS_OF_SOME, THREADS, N_GRIDS };
 
 enum how {
 	PUT,
@@ -53,6 +53,8 @@ SHMEMD_FN int left_of(const grid_params_t *p)
 
 SHMEMD_FN int is_caller(int which)
 {
+	if (which == THREADS)
+		return shmemd_thread_index() == 33;
 	return which == ALL_BLOCKS ||
 	       (shmemd_block_index() != 0 && shmemd_thread_index() / 32 == 1);
 }
@@ -60,6 +62,8 @@ SHMEMD_FN int is_caller(int which)
 /* For threads of which is_caller returns 1. */
 SHMEMD_FN shmemd_grid_t grid_of(int which)
 {
+	if (which == THREADS)
+		return shmemd_blocks(0, N_BLOCKS, shmemd_thread());
 	return which == ALL_BLOCKS ? shmemd_grid()
 				   : shmemd_blocks(1, N_BLOCKS - 1, shmemd_warps(1, 1, 4));
 }
@@ -282,6 +286,42 @@ SHMEMD_KERNEL(posted_kernel, grid_params_t, p)
 	}
 }
 
+/* Groups and numbers of blocks whose parts are looked at. */
+static const uint32_t sizes[] = {1, 32, 96}, numbers[] = {1, 3, SHMEMDI_GRID_MAX_BLOCKS + 3};
+
+#define N_PARTS (SHMEMDI_GRID_MAX_BLOCKS * 96)
+
+typedef struct parts_params {
+	char *is_taken; /* [N_PARTS] */
+	int *status;
+	uint32_t size, n_blocks;
+} parts_params_t;
+
+/* The part of each thread of a grid, computed by one thread. */
+SHMEMD_KERNEL(parts_kernel, parts_params_t, p)
+{
+	uint32_t bar = p.size == 1 ? SHMEMDI_BAR_NONE : p.size == 32 ? SHMEMDI_BAR_WARP : 1;
+	uint32_t n_taken = 0;
+	shmemd_grid_t grid = {{0, p.size, bar}, 0, p.n_blocks};
+	shmemdi_op_t op;
+
+	for (grid.block = 0; grid.block < p.n_blocks; grid.block++)
+		for (grid.group.rank = 0; grid.group.rank < p.size; grid.group.rank++) {
+			memset(&op, 0, sizeof(op));
+			op.g = grid.group;
+			op.nbytes = 1;
+			op = shmemdi_grid_part(grid, op);
+			if (op.nbytes == 0)
+				continue;
+			if (op.g.rank >= op.g.size || op.g.size > N_PARTS ||
+			    p.is_taken[op.g.rank]++)
+				p.status[9] = WRONG_VALUE;
+			n_taken++;
+		}
+	if (n_taken != op.g.size)
+		p.status[10] = WRONG_VALUE;
+}
+
 /* New memory for a launch: counters begin at 0. */
 static int renew(pes_t *pes, grid_params_t *p, uint32_t dst_skew, uint32_t src_skew)
 {
@@ -406,12 +446,29 @@ static int posted_once(pes_t *pes)
 	return 0;
 }
 
+/* Each rank of the copy is that of exactly one thread; blocks that are too many copy nothing. */
+static int parts(pes_t *pes)
+{
+	parts_params_t p;
+
+	for (int i = 0; i < 9; i++) {
+		p.status = pes->status;
+		p.size = sizes[i / 3];
+		p.n_blocks = numbers[i % 3];
+		PES_ALLOC(pes, p.is_taken, char, N_PARTS, 0);
+		PES_RUN(pes, parts_kernel, 1, 1, p);
+		pes_release(pes);
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const pes_test_t tests[] = {
 		PES_TEST(put),        PES_TEST(get),
 		PES_TEST(put_signal), PES_TEST(signal_of_tiles),
 		PES_TEST(barrier),    PES_TEST(posted_once),
+		PES_TEST(parts),
 	};
 
 	return pes_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
