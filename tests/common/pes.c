@@ -150,16 +150,11 @@ int pes_maps_all(const pes_t *pes)
 	return pe == pes->n_pes;
 }
 
-void pes_alone(pes_t *pes)
-{
-	pes->is_alone = 1;
-}
-
 void pes_release(pes_t *pes)
 {
 	while (pes->n_reads > 0)
 		free(pes->reads[--pes->n_reads]);
-	while (pes->n_allocs > 0 && !pes->is_alone)
+	while (pes->n_allocs > 0)
 		pes_status(pes, shmemh_free(pes->job, pes->allocs[--pes->n_allocs]), "free",
 			   __FILE__, __LINE__);
 }
@@ -250,10 +245,6 @@ static int run_process(program_t *program, const pes_test_t *test)
 	int mine = call_test(pes, test->fn), all = 0, n = shmemh_n_pes(pes->job), pe;
 	int *results = (int *)calloc((size_t)n, sizeof(*results));
 
-	if (pes->is_alone) {
-		free(results);
-		return mine;
-	}
 	if (results == NULL ||
 	    pes_status(pes, shmemh_allgather(pes->job, &mine, results, sizeof(mine)), test->name,
 		       __FILE__, __LINE__))
@@ -289,7 +280,7 @@ static int emulated_pe(int pe, int n_pes, void *arg)
 	pes->pe = pe;
 	run->result |= open_pe(pes) != 0 ? FAILED : call_test(pes, run->test->fn);
 	status = shmemh_finalize(pes->job);
-	if (!pes->is_alone && pes_status(pes, status, "shmemh_finalize", __FILE__, __LINE__))
+	if (pes_status(pes, status, "shmemh_finalize", __FILE__, __LINE__))
 		run->result |= FAILED;
 	free(pes);
 	return 0;
@@ -410,7 +401,7 @@ int pes_main(int argc, char **argv, const pes_test_t *tests, size_t n_tests)
 		failed = program->pes.world_pe == 0 ? run_cmocka(program, wanted, n_wanted)
 						    : run_silent(program, wanted, n_wanted);
 		status = shmemh_finalize(program->pes.job);
-		if (status != SHMEMH_OK && !program->pes.is_alone)
+		if (status != SHMEMH_OK)
 			failed |= run_failed(NULL, "shmemh_finalize", status, __FILE__, __LINE__);
 		if (failed == 0 && program->n_skipped == (int)n_wanted)
 			failed = 77;

@@ -36,7 +36,6 @@ typedef struct pes {
 	uint64_t seed;   /* 0: all sizes; otherwise one random schedule of many: keep it small */
 	/* [PES_STATUS_NELEMS] device memory, zeroed: statuses that kernels report */
 	int *status;
-	int is_alone;                 /* see pes_alone */
 	int failed;                   /* a check of this PE failed; only the first is printed */
 	void *allocs[PES_ALLOCS_MAX]; /* memory of pes_alloc, freed when the test ends */
 	void *reads[PES_ALLOCS_MAX];  /* memory of pes_read, freed when the test ends */
@@ -92,10 +91,6 @@ int pes_maps_all(const pes_t *pes);
 
 /* Free the memory of pes_alloc and pes_read; the harness calls it after each test. */
 void pes_release(pes_t *pes);
-
-/* From here on this PE calls no collective with the others: the harness neither frees nor combines
- * results, and a failed finalize is not a failure. For the last test of a program. */
-void pes_alone(pes_t *pes);
 
 /* Wait for the PE's kernels, record words of status that are not 0 (and set them to 0), and wait
  * for all PEs. Returns 0, or 1 after recording if the PEs cannot continue together. */
