@@ -89,6 +89,19 @@ static int write_bounce_key(shmemh_t *job, const shmemhi_ib_t *ib)
 		&key, sizeof key);
 }
 
+/* Add what to do to the line of an allocation that failed. */
+static int no_table(shmemh_t *job, uint64_t n_granules)
+{
+	shmemhi_err_t cause = job->err;
+
+	job->err.text[0] = '\0';
+	return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY,
+			    "no device memory for a table of %llu keys for each PE: %.200s: raise "
+			    "SHMEMH_HEAP_CHUNK (up to 1g) or lower SHMEMH_SYMMETRIC_MAX",
+			    (unsigned long long)n_granules,
+			    cause.text[0] ? cause.text : "the table would have 2^32 keys or more");
+}
+
 static int open_table(shmemh_t *job, shmemhi_ib_t *ib)
 {
 	shmemhi_keys_t *keys = calloc(1, sizeof *keys);
@@ -109,11 +122,10 @@ static int open_table(shmemh_t *job, shmemhi_ib_t *ib)
 		status = shmemhi_dev_alloc(
 			job, SHMEMD_N_KEYS(n_granules, job->n_pes) * sizeof *keys->table,
 			(void **)&keys->table);
+	if (status == SHMEMH_ERR_NO_MEMORY)
+		return no_table(job, n_granules);
 	if (status != SHMEMH_OK)
-		return shmemhi_fail(&job->err, status,
-				    "no device memory for a table of %llu keys for each PE: raise "
-				    "SHMEMH_HEAP_CHUNK (up to 1g) or lower SHMEMH_SYMMETRIC_MAX",
-				    (unsigned long long)n_granules);
+		return status;
 	return write_bounce_key(job, ib);
 }
 

@@ -230,6 +230,34 @@ static void test_gpu(void **state)
 	assert_int_equal(n_blocks, 0);
 }
 
+/* The line has the cause and the advice. */
+static int pe_no_table(shmemh_t *job)
+{
+	uint64_t reserved = job->mem->heap.reserved;
+
+	job->mem->heap.reserved = FAKE_GRANULARITY << 26; /* more than the fake GPU's memory */
+	PE_CHECK(plug_in(job, UINT64_MAX) == SHMEMH_ERR_NO_MEMORY);
+	PE_CHECK(has_text(job, "cuMemAlloc") && has_text(job, "SHMEMH_HEAP_CHUNK"));
+	unplug(job);
+	job->err.text[0] = '\0';
+	job->mem->heap.reserved = FAKE_GRANULARITY << 32;
+	PE_CHECK(plug_in(job, UINT64_MAX) == SHMEMH_ERR_NO_MEMORY);
+	PE_CHECK(has_text(job, "2^32") && has_text(job, "SHMEMH_HEAP_CHUNK"));
+	unplug(job);
+	job->err.text[0] = '\0';
+	job->mem->heap.reserved = reserved;
+	return 0;
+}
+
+static void test_no_table(void **state)
+{
+	(void)state;
+	assert_int_equal(run_world(&(world_kind_t){.n_pes = 1, .cuda = own_gpu, .default_max = 1},
+				   pe_no_table),
+			 0);
+	assert_int_equal(wrong, 0);
+}
+
 /* --- granules ------------------------------------------------------------------------------- */
 
 static uint64_t want_chunk, want_reserved;
@@ -275,9 +303,10 @@ static void test_granules(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tables),  cmocka_unit_test(test_many_regions),
-		cmocka_unit_test(test_failure), cmocka_unit_test(test_small_limit),
-		cmocka_unit_test(test_gpu),     cmocka_unit_test(test_granules),
+		cmocka_unit_test(test_tables),   cmocka_unit_test(test_many_regions),
+		cmocka_unit_test(test_failure),  cmocka_unit_test(test_small_limit),
+		cmocka_unit_test(test_gpu),      cmocka_unit_test(test_no_table),
+		cmocka_unit_test(test_granules),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
