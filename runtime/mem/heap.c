@@ -28,10 +28,10 @@ static int fail_exhausted(shmemh_t *job, uint64_t nbytes)
 
 	return shmemhi_fail(
 		&job->err, SHMEMH_ERR_NO_MEMORY,
-		"heap exhausted: asked for %llu bytes, %llu of %llu reserved bytes are free, the "
-		"largest free block has %llu: raise SHMEMH_SYMMETRIC_MAX",
+		"heap exhausted: asked for %llu bytes, %llu of %llu reserved bytes are free, at "
+		"most %llu of them in one block: raise SHMEMH_SYMMETRIC_MAX",
 		(ull_t)nbytes, (ull_t)(heap->reserved - heap->blocks.used), (ull_t)heap->reserved,
-		(ull_t)shmemhi_suballoc_largest(&heap->blocks));
+		(ull_t)shmemhi_suballoc_room(&heap->blocks, heap->reserved));
 }
 
 /* Grow by whole chunks so that the allocation succeeds. The reservation is a multiple of the

@@ -75,6 +75,13 @@ static bool fits(const shmemhi_block_t *b, uint64_t nbytes, uint64_t alignment, 
 	return b->owner == SHMEMHI_FREE && *offset + nbytes <= b->offset + b->nbytes;
 }
 
+/* Where the free block at the end begins; the end if there is none. */
+static uint64_t free_tail(const shmemhi_suballoc_t *s)
+{
+	return s->n && s->blocks[s->n - 1].owner == SHMEMHI_FREE ? s->blocks[s->n - 1].offset
+								 : s->nbytes;
+}
+
 uint64_t shmemhi_suballoc_missing(const shmemhi_suballoc_t *s, uint64_t nbytes, uint64_t alignment)
 {
 	uint64_t offset;
@@ -85,11 +92,7 @@ uint64_t shmemhi_suballoc_missing(const shmemhi_suballoc_t *s, uint64_t nbytes, 
 			return 0;
 		}
 	}
-	uint64_t tail = s->nbytes;
-	if (s->n && s->blocks[s->n - 1].owner == SHMEMHI_FREE) {
-		tail = s->blocks[s->n - 1].offset;
-	}
-	return round_up(tail, alignment) + nbytes - s->nbytes;
+	return round_up(free_tail(s), alignment) + nbytes - s->nbytes;
 }
 
 uint64_t shmemhi_suballoc_alloc(shmemhi_suballoc_t *s, uint64_t nbytes, uint64_t alignment,
@@ -163,4 +166,11 @@ uint64_t shmemhi_suballoc_largest(const shmemhi_suballoc_t *s)
 		}
 	}
 	return largest;
+}
+
+uint64_t shmemhi_suballoc_room(const shmemhi_suballoc_t *s, uint64_t limit)
+{
+	uint64_t tail = limit - free_tail(s), largest = shmemhi_suballoc_largest(s);
+
+	return tail > largest ? tail : largest;
 }

@@ -55,4 +55,7 @@ int shmemhi_suballoc_free(shmemhi_suballoc_t *s, uint64_t offset);
 /* Size of the largest free block. */
 uint64_t shmemhi_suballoc_largest(const shmemhi_suballoc_t *s);
 
+/* The same if the range were extended to `limit` bytes. */
+uint64_t shmemhi_suballoc_room(const shmemhi_suballoc_t *s, uint64_t limit);
+
 #endif

@@ -319,6 +319,9 @@ static void line_of_the_last_failure(void **state)
 	assert_string_equal(shmemh_error_text(job), "");
 	assert_int_equal(shmemh_malloc(job, SIZE_MAX / 2, &p), SHMEMH_ERR_NO_MEMORY);
 	assert_non_null(strstr(shmemh_error_text(job), "heap exhausted"));
+	/* Also memory that the heap has not grown to is free. */
+	assert_null(strstr(shmemh_error_text(job), "at most 0 of them"));
+	assert_non_null(strstr(shmemh_error_text(job), "of them in one block"));
 	assert_int_equal(shmemh_heap_info(job, &info), SHMEMH_ERR_ARGUMENT);
 	assert_non_null(strstr(shmemh_error_text(job), "heap_info: info->size is 1"));
 	info.size = sizeof info;

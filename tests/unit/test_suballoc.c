@@ -198,12 +198,15 @@ static void test_fragmentation(void **state)
 	for (uint64_t i = 0; i < 64; i += 2)
 		assert_int_equal(shmemhi_suballoc_free(&s, i * UNIT), 0);
 	assert_int_equal(shmemhi_suballoc_largest(&s), UNIT);
+	assert_int_equal(shmemhi_suballoc_room(&s, 64 * UNIT), UNIT);
+	assert_int_equal(shmemhi_suballoc_room(&s, 100 * UNIT), 36 * UNIT);
 	assert_int_equal(shmemhi_suballoc_missing(&s, UNIT + 1, UNIT), 2 * UNIT);
 	assert_int_equal(shmemhi_suballoc_missing(&s, UNIT, UNIT), 0);
 	for (uint64_t i = 1; i < 64; i += 2)
 		assert_int_equal(shmemhi_suballoc_free(&s, i * UNIT), 0);
 	assert_int_equal(s.n, 1);
 	assert_int_equal(shmemhi_suballoc_largest(&s), 64 * UNIT);
+	assert_int_equal(shmemhi_suballoc_room(&s, 100 * UNIT), 100 * UNIT);
 	/* Half of the tail is used for what is missing. */
 	assert_int_equal(shmemhi_suballoc_missing(&s, 100 * UNIT, UNIT), 36 * UNIT);
 	shmemhi_suballoc_destroy(&s);
@@ -217,6 +220,7 @@ static void test_empty(void **state)
 	assert_null(shmemhi_suballoc_find(&s, 0));
 	assert_int_equal(shmemhi_suballoc_free(&s, 0), -1);
 	assert_int_equal(shmemhi_suballoc_largest(&s), 0);
+	assert_int_equal(shmemhi_suballoc_room(&s, 8 * UNIT), 8 * UNIT);
 	assert_int_equal(shmemhi_suballoc_missing(&s, 0, 1), UNIT);
 	assert_int_equal(shmemhi_suballoc_missing(&s, UNIT + 1, 4096), 2 * UNIT);
 }
