@@ -120,8 +120,8 @@ SHMEMD_FN int read_in_order(const shmemdi_chan_t *c, shmemdi_call_t call, uint32
 
 WAIT_KERNEL(one_poll,
 	    poll_cqe(shmemdi_cqe(&c, (uintptr_t)p.queues + k * p.queue_nbytes, p.n - 1), p.status))
-WAIT_KERNEL(by_number, status = shmemdi_cq_wait_inline(&c, call, ticket(&p, k),
-						       shmemdi_limit_default(c.ctx, RING_PE)))
+WAIT_KERNEL(by_number, status = shmemdi_cq_look_and_wait(&c, call, ticket(&p, k),
+							 shmemdi_limit_default(c.ctx, RING_PE)))
 WAIT_KERNEL(in_order, status = read_in_order(&c, call, p.n))
 WAIT_KERNEL(quiet, status = shmemd_channel_quiet(&q, RING_PE))
 

@@ -77,7 +77,7 @@ static int parse_units(const char *text, const unit_t *units, uint64_t *value)
 	return -1;
 }
 
-/* -1 (the default: not set) or a number that fits an int. */
+/* A number that fits an int, or -1, which some options have as their default. */
 static int parse_int(const char *text, int *value)
 {
 	uint64_t number;
@@ -161,7 +161,7 @@ static int fail_option(const option_t *o, const char *text, shmemhi_err_t *err)
 				    o->name, text);
 	case KIND_INT:
 		return shmemhi_fail(err, SHMEMH_ERR_OPTION,
-				    "%s=%.80s is not a whole number in 0 .. %d", o->name, text,
+				    "%s=%.80s is not a whole number in -1 .. %d", o->name, text,
 				    INT_MAX);
 	case KIND_WORD:
 		return shmemhi_fail(err, SHMEMH_ERR_OPTION, "%s=%.80s is not one of %.*s", o->name,

@@ -22,8 +22,8 @@ int shmemhi_team_write_ctx(shmemh_t *job, shmemhi_team_t *team);
 void shmemhi_log_setup(const shmemh_t *job);
 
 /* Phase: error latch and record. */
-int shmemhi_device_open(shmemh_t *job);
-void shmemhi_device_close(shmemh_t *job);
+int shmemhi_latch_open(shmemh_t *job);
+void shmemhi_latch_close(shmemh_t *job);
 
 /* Free the memory of the trace, to which the latch no longer points when this is called. */
 void shmemhi_trace_close(shmemh_t *job);

@@ -6,7 +6,7 @@
 #include "ib/ib.h"
 #include "mem/mem.h"
 
-int shmemhi_device_open(shmemh_t *job)
+int shmemhi_latch_open(shmemh_t *job)
 {
 	int status = shmemhi_dev_alloc(job, sizeof *job->latch, (void **)&job->latch);
 
@@ -15,11 +15,11 @@ int shmemhi_device_open(shmemh_t *job)
 					      &job->err);
 	status = shmemhi_agree(job, status);
 	if (status != SHMEMH_OK)
-		shmemhi_device_close(job);
+		shmemhi_latch_close(job);
 	return status;
 }
 
-void shmemhi_device_close(shmemh_t *job)
+void shmemhi_latch_close(shmemh_t *job)
 {
 	if (job->latch)
 		shmemhi_dev_free(job, job->latch);

@@ -117,7 +117,7 @@ static const struct phase {
 	{"node", shmemhi_node_open, shmemhi_node_close},
 	{"heap", shmemhi_heap_open, shmemhi_heap_close},
 	{"NIC", shmemhi_ib_open, shmemhi_ib_close}, /* before the heap has memory to register */
-	{"device state", shmemhi_device_open, shmemhi_device_close},
+	{"device state", shmemhi_latch_open, shmemhi_latch_close},
 	{"teams", shmemhi_teams_open, shmemhi_teams_close},
 	{"watch", watch_up, NULL},
 };

@@ -28,7 +28,7 @@ int shmemhi_caps_check(const shmemhi_caps_t *caps, const shmemhi_options_t *opt,
 		       shmemhi_open_port_t *port, shmemhi_err_t *err);
 
 /* The formats of CQE time stamps (ts_format of CREATE_QP) that a NIC offers: at most 3.
- * Returns  how many; -1: a line in err, or none if memory for the query could not be allocated. */
+ * Returns  how many; -1, with a line in err. */
 int shmemhi_caps_ts_formats(const shmemhi_ib_lib_t *lib, const shmemhi_open_port_t *port,
 			    uint8_t *formats, shmemhi_err_t *err);
 

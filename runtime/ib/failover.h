@@ -264,7 +264,7 @@ void shmemhi_failover_set_peer(shmemhi_failover_t *s, const shmemhi_link_t *link
 
 /* After links_connect and channels_open: set up the routes, then the agent, whose thread
  * shmemhi_ib_start_failover starts. Collective. */
-int shmemhi_failover_join(shmemh_t *job, shmemhi_ib_t *ib);
+int shmemhi_failover_make_agent(shmemh_t *job, shmemhi_ib_t *ib);
 
 /* close: release everything but ib->failover and its port, also after a failed open. free: release
  * these two. */

@@ -190,7 +190,7 @@ static void open_routes(shmemhi_failover_t *s)
 	s->report_index = s->leave_index = shmemhi_n_routes(s);
 }
 
-int shmemhi_failover_join(shmemh_t *job, shmemhi_ib_t *ib)
+int shmemhi_failover_make_agent(shmemh_t *job, shmemhi_ib_t *ib)
 {
 	shmemhi_failover_t *s = ib->failover;
 

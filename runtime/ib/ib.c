@@ -24,7 +24,7 @@ int shmemhi_ib_find_ports(shmemh_t *job)
 	return status;
 }
 
-int shmemhi_ib_create_queues(shmemh_t *job)
+int shmemhi_ib_choose_and_create(shmemh_t *job)
 {
 	int status = shmemhi_ib_choose_ports(job, job->ib);
 
@@ -44,7 +44,7 @@ static int open_rest(shmemh_t *job, shmemhi_ib_t *ib)
 	return status;
 }
 
-int shmemhi_ib_connect(shmemh_t *job)
+int shmemhi_ib_connect_and_start(shmemh_t *job)
 {
 	shmemhi_ib_t *ib = job->ib;
 	int status = shmemhi_failover_open(job, ib);
@@ -56,7 +56,7 @@ int shmemhi_ib_connect(shmemh_t *job)
 	if (status == SHMEMH_OK)
 		status = shmemhi_agree(job, open_rest(job, ib));
 	if (status == SHMEMH_OK)
-		status = shmemhi_failover_join(job, ib);
+		status = shmemhi_failover_make_agent(job, ib);
 	return status;
 }
 

@@ -84,11 +84,11 @@ int shmemhi_ib_open(shmemh_t *job)
 		status = shmemhi_ib_find_ports(job);
 	status = shmemhi_agree(job, status);
 	if (status == SHMEMH_OK)
-		status = shmemhi_ib_create_queues(job);
+		status = shmemhi_ib_choose_and_create(job);
 	if (status == SHMEMH_ERR_NIC)
 		return do_without_nics(job);
 	if (status == SHMEMH_OK)
-		status = shmemhi_ib_connect(job);
+		status = shmemhi_ib_connect_and_start(job);
 	if (status != SHMEMH_OK)
 		shmemhi_ib_close(job);
 	else

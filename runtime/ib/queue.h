@@ -11,8 +11,8 @@
  *   3. A thread polls the CQE, loads the bounce buffer, and gets the bytes of an earlier READ.
  *   4. The write of step 1 arrives.
  * The opposite case, CQEs in host memory and data in GPU memory, cannot be avoided: a get with host
- * queues writes to the heap. A DUMP then follows each READ and each fetching atomic
- * (SHMEMD_CTX_DUMP_AFTER_READ).
+ * queues writes to the heap. A DUMP then follows each READ whose result is used, and each
+ * fetching atomic (SHMEMD_CTX_DUMP_AFTER_READ).
  *
  * A block holds the queues of many links and is registered as one umem. The queue of a link is
  * SHMEMD_QUEUE_NBYTES, rounded up to whole pages: send queue, completion queue, doorbell

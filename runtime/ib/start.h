@@ -17,13 +17,13 @@ int shmemhi_ib_find_ports(shmemh_t *job);
 
 /* Choose the NICs of all PEs and create this PE's queues. Collective; the same result on every
  * PE. */
-int shmemhi_ib_create_queues(shmemh_t *job);
+int shmemhi_ib_choose_and_create(shmemh_t *job);
 
 /* Connect this PE's queues with those of the other PEs, and make the rest. In this order: what
  * fail-over needs before the queues are connected; the queue pairs of all links to RTS; the table
  * of keys; the channels; the CPU doorbell proxy, if kernels do not ring; the thread that waits for
  * events of the NIC; with fail-over, the agent, whose thread shmemhi_ib_start_failover starts.
  * Collective; the same result on every PE. */
-int shmemhi_ib_connect(shmemh_t *job);
+int shmemhi_ib_connect_and_start(shmemh_t *job);
 
 #endif

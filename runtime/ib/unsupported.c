@@ -13,13 +13,13 @@ int shmemhi_ib_find_ports(shmemh_t *job)
 		"no NIC support was built in: build where libibverbs-dev 43 or newer is installed");
 }
 
-int shmemhi_ib_create_queues(shmemh_t *job)
+int shmemhi_ib_choose_and_create(shmemh_t *job)
 {
 	(void)job;
 	return SHMEMH_OK;
 }
 
-int shmemhi_ib_connect(shmemh_t *job)
+int shmemhi_ib_connect_and_start(shmemh_t *job)
 {
 	(void)job;
 	return SHMEMH_OK;

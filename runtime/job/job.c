@@ -387,8 +387,9 @@ void shmemhi_gone(void *arg, int pe, uint32_t cause)
 	pthread_mutex_unlock(&job->teams_lock);
 	if (pe >= 0)
 		shmemhi_log(&job->log, SHMEMHI_WARN,
-			    "PE %d %s: waits of its teams end with status %d", pe,
-			    cause == SHMEMD_CAUSE_LEFT ? "left" : "died", SHMEMD_ERR_PEER);
+			    "PE %d %s: waits of its teams end with status %d, except those that "
+			    "name another PE",
+			    pe, cause == SHMEMD_CAUSE_LEFT ? "left" : "died", SHMEMD_ERR_PEER);
 	else
 		shmemhi_log(&job->log, SHMEMHI_WARN,
 			    "bootstrap lost: this PE is cut off and its waits end with status %d",

@@ -53,8 +53,9 @@ typedef struct shmemhi_backend {
 		      shmemhi_err_t *err);
 	/* Map into a reserved range. After a failure nothing is mapped. */
 	int (*map)(struct shmemhi_mem *mem, char *at, shmemhi_extent_t *extent, shmemhi_err_t *err);
-	/* Unmap, close and release all that the extent holds; it is EXTENT_NONE afterwards.
-	 * keep_range: its address space stays reserved; false: the caller unreserves it next. */
+	/* Close and release all that the extent holds, and unmap it; it is EXTENT_NONE afterwards.
+	 * keep_range: its address space stays reserved; false: the caller unreserves it next, which
+	 * may be what unmaps it. */
 	void (*drop)(struct shmemhi_mem *mem, shmemhi_extent_t *extent, bool keep_range);
 	int (*zero)(struct shmemhi_mem *mem, char *at, uint64_t nbytes, shmemhi_err_t *err);
 } shmemhi_backend_t;

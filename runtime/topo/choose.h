@@ -36,8 +36,8 @@ typedef struct shmemhi_pick {
 	int standby;
 } shmemhi_pick_t;
 
-/* Choose for n PEs of one host. Independent of the order in which the PEs of a GPU or the offers
- * of a row come, except that PEs of one GPU are served in the order of their rows.
+/* Choose for n PEs of one host. The order of the offers in a row makes no difference, nor that of
+ * rows of different GPUs; PEs of one GPU are served in the order of their rows.
  * Returns  SHMEMH_OK, also if a PE gets none; ERR_NO_MEMORY. */
 int shmemhi_choose(const shmemhi_row_t *rows, int n, shmemhi_pick_t *picks, shmemhi_err_t *err);
 

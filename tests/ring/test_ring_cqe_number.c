@@ -246,14 +246,14 @@ static void cause_is_before(const void *params)
 	ticket = post(&ep, 9, SHMEMD_RING_NOW);
 	CHECK_IS(shmemdi_sq_start(&ep.c, call, &first, 1, 1), 0);
 	CHECK_IS(shmemdi_sq_start(&ep.c, call, &second, 1, 1), 0);
-	CHECK_IS(shmemdi_cq_wait_inline(&ep.c, call, ticket, limit), SHMEMD_ERR_REFUSED);
+	CHECK_IS(shmemdi_cq_look_and_wait(&ep.c, call, ticket, limit), SHMEMD_ERR_REFUSED);
 	CHECK_IS(rig_pes[0].error.status, SHMEMD_ERR_REFUSED);
 	CHECK_IS(rig_pes[0].error.op, SHMEMD_OP_PUT);
 	CHECK_IS(rig_pes[0].error.addr, rig_device_index((uint32_t)p->arg + 1));
-	CHECK_IS(shmemdi_cq_wait_inline(&ep.c, call, good, limit), 0);
+	CHECK_IS(shmemdi_cq_look_and_wait(&ep.c, call, good, limit), 0);
 	ticket = shmemdi_sq_submit(&ep.c, &second, shmemdi_how(SHMEMD_RING_NOW, 1));
 	CHECK(ticket.word & SHMEMDI_TICKET_VOID);
-	CHECK_IS(shmemdi_cq_wait_inline(&ep.c, call, ticket, limit), SHMEMD_ERR_REFUSED);
+	CHECK_IS(shmemdi_cq_look_and_wait(&ep.c, call, ticket, limit), SHMEMD_ERR_REFUSED);
 }
 
 static void errors(void **state)

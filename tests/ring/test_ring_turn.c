@@ -66,8 +66,8 @@ static void post(const rig_params_t *params, uint32_t number)
 	await(&p->may_submit);
 	p->ticket = shmemdi_sq_submit(&ep.c, &reserved, p->how);
 	if (p->how.needs_ticket)
-		status = shmemdi_cq_wait_inline(&ep.c, call, p->ticket,
-						shmemdi_limit_default(ep.c.ctx, ep.c.pe));
+		status = shmemdi_cq_look_and_wait(&ep.c, call, p->ticket,
+						  shmemdi_limit_default(ep.c.ctx, ep.c.pe));
 	CHECK_IS(status, 0);
 	shmemd_arch_st_release_u32(&p->has_submitted, 1);
 }

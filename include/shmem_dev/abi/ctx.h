@@ -154,8 +154,8 @@ typedef struct shmemd_ctx {
 	uint32_t geometry;   /* SHMEMD_GEOMETRY */
 	/* [first_mapped, first_mapped + mapped_span) is the shortest range of members that includes
 	 * every mapped one, this PE among them. A member in it may be unmapped: its `base` in
-	 * `peers` is then NULL. A NIC reaches every member outside of it. With SHMEMH_DISABLE_P2P
-	 * it is empty. If this PE reaches no member by NIC, the range has all members. */
+	 * `peers` is then NULL. A NIC reaches every member outside of it. If this PE reaches no
+	 * member by NIC, the range has all members; else it is empty with SHMEMH_DISABLE_P2P. */
 	int32_t first_mapped;
 	uint32_t mapped_span;
 	/* mapped_span if this PE sees the heap of each member pe of that range at
@@ -195,9 +195,10 @@ SHMEMD_ASSERT_AT(shmemd_ctx_t, channels, 112);
 #define SHMEMD_CTX_MIXED_TRANSPORT 8u
 
 /* The CQE of a READ or of a fetching atomic may become visible to this GPU before the result does.
- * A DUMP follows each of them: its read of that memory is ordered after the NIC's writes there. Set
- * if the GPU does not observe a NIC's writes in their order (GPUDirect RDMA writes ordering: none,
- * of which init warns), or if completions are in host memory and the heap is on the GPU. */
+ * A DUMP follows each of them but the READ of a quiet, whose result no thread reads: its read of
+ * that memory is ordered after the NIC's writes there. Set if the GPU does not observe a NIC's
+ * writes in their order (GPUDirect RDMA writes ordering: none, of which init warns), or if
+ * completions are in host memory and the heap is on the GPU. */
 #define SHMEMD_CTX_DUMP_AFTER_READ 16u
 
 /* PE numbers of the team are those of the world team. */

@@ -6,11 +6,11 @@
  * with a signal in a team of mixed transport; and always in check builds.
  *
  * By default functions of the unit, out of line, do that, except that a thread that posts for
- * itself reserves inline (shmemdi_put_of_thread; not for a p). Calls that return nothing (put,
- * word) have no status to test after the function returns, because it latches the status: the path
- * to a mapped PE (impl/xport.h) is a comparison and the access, and a loop keeps what it needs for
- * them in registers. With the choice of the transport and the test of a status at each call, on an
- * H100 a loop of p to a mapped PE took twice as long, one of fetching atomics 1.3 times.
+ * itself reserves inline (shmemdi_put_of_thread; not for a p). In a call that returns nothing (put,
+ * word) the path to a mapped PE (impl/xport.h) tests no status, since what is called latches it. So
+ * that path is a comparison and the access, and a loop keeps what it needs for them in registers.
+ * With the choice of the transport and the test of a status at each call, on an H100 a loop of p to
+ * a mapped PE took twice as long, one of fetching atomics 1.3 times.
  *
  * Functions that post take from the caller all that they need of the context (shmemdi_target_t),
  * which the caller has in registers or in the constant bank. For a simple operation
@@ -23,8 +23,8 @@
  * 50 registers in local memory, so that a post took 1.4 times as long (H100). What is seldom called
  * or waits for a trip over the network is called through a pointer nevertheless
  * (SHMEMD_ARCH_INDIRECT), so that its registers do not count in the callers' loops: gets, fetches,
- * flushes, quiets, waits for a CQE, posts for coalesced lanes or on the slow path. Most of these
- * load the context's copy.
+ * flushes, quiets, a thread's wait for a CQE, posts for coalesced lanes or on the slow path. Most
+ * of these load the context's copy.
  *
  * SHMEMD_NIC_INLINE has the functions that post inline, with the caller's context. SHMEMD_NO_NIC
  * has all of them inline, and no NIC path in them. */
@@ -225,7 +225,8 @@ SHMEMD_FN int shmemdi_put_of_thread(shmemdi_target_t target, shmemdi_op_t op, sh
 		return shmemdi_latched(target.ep.c.ctx,
 				       SHMEMD_ARCH_INDIRECT(shmemdi_nic_put_lanes)(
 					       shmemdi_ref(&target.ep.c), op.call, put));
-	if (SHMEMD_ARCH_UNLIKELY(!shmemdi_nic_put_reserve(&target.ep, &put, &reserved)))
+	shmemdi_nic_put_reserve(&target.ep, &put, &reserved);
+	if (SHMEMD_ARCH_UNLIKELY(!shmemdi_is_simple(&target.ep, &put)))
 		return shmemdi_latched(
 			target.ep.c.ctx,
 			shmemdi_nic_put_reserved(&target.ep, op.call, &put, &reserved));

@@ -179,8 +179,8 @@ SHMEMD_FN_COLD int shmemdi_cq_wait(shmemdi_ref_t ref, shmemdi_call_t call, shmem
 }
 
 /* The same, with one look at the CQE inline before the call. */
-SHMEMD_FN int shmemdi_cq_wait_inline(const shmemdi_chan_t *c, shmemdi_call_t call,
-				     shmemdi_ticket_t t, shmemdi_limit_t limit)
+SHMEMD_FN int shmemdi_cq_look_and_wait(const shmemdi_chan_t *c, shmemdi_call_t call,
+				       shmemdi_ticket_t t, shmemdi_limit_t limit)
 {
 	if (!(t.word & SHMEMDI_TICKET_VOID) && shmemdi_cq_look(c, t))
 		return SHMEMD_OK;

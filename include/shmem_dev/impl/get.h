@@ -94,7 +94,7 @@ SHMEMD_FN_COLD int shmemdi_nic_get(shmemdi_ref_t ref, shmemdi_call_t call, char 
 	shmemdi_ep_t value, *ep = &value;
 
 	shmemdi_ep_load(ref, ep);
-	if (shmemdi_is_registered(ep, dst))
+	if (shmemdi_is_in_heap(ep, dst))
 		return shmemdi_get_registered(ep, call, dst, src, nbytes, how);
 	return shmemdi_get_unregistered(ep, call, dst, src, nbytes, how);
 }

@@ -57,7 +57,9 @@ SHMEMD_FN uint64_t shmemdi_offset(const shmemdi_ep_t *ep, const void *p)
 	return (uint64_t)((uintptr_t)p - (uintptr_t)ep->heap);
 }
 
-SHMEMD_FN int shmemdi_is_registered(const shmemdi_ep_t *ep, const void *p)
+/* Is p in the range of addresses that the heap has reserved? NICs may access such memory as soon as
+ * the heap has grown to it. */
+SHMEMD_FN int shmemdi_is_in_heap(const shmemdi_ep_t *ep, const void *p)
 {
 	return shmemdi_offset(ep, p) < ep->heap_nbytes;
 }

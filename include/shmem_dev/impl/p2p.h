@@ -28,9 +28,10 @@ SHMEMD_FN int shmemdi_is_strided(const shmemd_ctx_t *ctx, int pe)
 	return (uint32_t)(pe - ctx->first_mapped) < ctx->n_strided;
 }
 
-/* How far such a PE's heap is from this PE's own. In units of the stride a 32-bit product is
- * enough: with the widening product that also adds the object's address, an address takes four
- * instructions, half of what it takes with a 64-bit product. */
+/* How far such a PE's heap is from this PE's own. In units of 2 MiB (SHMEMD_STRIDE_LOG_UNIT) a
+ * product of 32 bits is enough. The machine multiplies it by the unit and adds the object's address
+ * in one instruction, so that an address takes four, half of what it takes with a 64-bit product.
+ */
 SHMEMD_FN int64_t shmemdi_stride_shift(const shmemd_ctx_t *ctx, int pe)
 {
 	int32_t units = (int32_t)(ctx->mapped_stride >> SHMEMD_STRIDE_LOG_UNIT);

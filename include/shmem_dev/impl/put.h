@@ -133,7 +133,7 @@ SHMEMD_FN int shmemdi_is_simple(const shmemdi_ep_t *ep, const shmemdi_put_t *put
 	int is_blocking = put->how.needs_ticket;
 
 	return put->nbytes > (is_blocking ? SHMEMD_INLINE_NBYTES(ep->c.geometry) : 0u) &&
-	       put->nbytes <= granule && shmemdi_is_registered(ep, put->src) &&
+	       put->nbytes <= granule && shmemdi_is_in_heap(ep, put->src) &&
 	       (to > from ? to : from) + (uint32_t)put->nbytes <= granule;
 }
 
@@ -263,7 +263,7 @@ SHMEMD_FN void shmemdi_wr_signal(shmemdi_wrs_t *wrs, shmemdi_signal_t sig)
 SHMEMD_FN void shmemdi_wr_segment(const shmemdi_ep_t *ep, shmemdi_put_t *put, shmemdi_wrs_t *wrs)
 {
 	int is_inline = put->nbytes <= SHMEMD_INLINE_NBYTES(ep->c.geometry) ||
-			!shmemdi_is_registered(ep, put->src);
+			!shmemdi_is_in_heap(ep, put->src);
 	uint64_t nbytes = shmemdi_segment(ep, put->dst, put->src, put->nbytes, is_inline);
 	shmemdi_wr_t *wr = &wrs->wr[wrs->n];
 
@@ -364,19 +364,18 @@ SHMEMD_FN_COLD int shmemdi_nic_put_lanes(shmemdi_ref_t ref, shmemdi_call_t call,
 	return shmemdi_cq_wait(ref, call, ticket, shmemdi_limit_default(ref.ctx, ref.pe));
 }
 
-/* Reserve for a put by a thread alone. Is the put simple? If so, the caller loads the keys
- * (shmemdi_put_keys) in the same trip to memory, and posts; if not, shmemdi_nic_put_reserved does.
+/* Reserve for a put by a thread alone. If the put is simple, the caller then loads the keys
+ * (shmemdi_put_keys) in the same trip to memory, and posts; else it calls shmemdi_nic_put_reserved.
  *
- * The test is a branch of its own, before the keys are loaded: ptxas orders instructions within a
- * basic block, and would otherwise issue the reservation behind all that the test and the addresses
- * of the keys need, some 40 instructions. */
-SHMEMD_FN int shmemdi_nic_put_reserve(const shmemdi_ep_t *ep, const shmemdi_put_t *put,
-				      shmemdi_reservation_t *reserved)
+ * Its test (shmemdi_is_simple) is a branch of its own, before the keys are loaded: ptxas orders
+ * instructions within a basic block, and would otherwise issue the reservation behind all that the
+ * test and the addresses of the keys need, some 40 instructions. */
+SHMEMD_FN void shmemdi_nic_put_reserve(const shmemdi_ep_t *ep, const shmemdi_put_t *put,
+				       shmemdi_reservation_t *reserved)
 {
 	uint32_t wqebbs = shmemdi_put_wqebbs(put);
 
 	shmemdi_sq_reserve(&ep->c, reserved, wqebbs, wqebbs);
-	return shmemdi_is_simple(ep, put);
 }
 
 /* Post a put that has been reserved for, in any form, and wait if it blocks. */
@@ -422,7 +421,8 @@ SHMEMD_FN int shmemdi_nic_put_leader(const shmemdi_ep_t *ep, shmemdi_call_t call
 
 	if (shmemdi_put_wqebbs(put) == 0)
 		return SHMEMD_OK;
-	if (SHMEMD_ARCH_UNLIKELY(!shmemdi_nic_put_reserve(ep, put, &reserved)))
+	shmemdi_nic_put_reserve(ep, put, &reserved);
+	if (SHMEMD_ARCH_UNLIKELY(!shmemdi_is_simple(ep, put)))
 		return shmemdi_nic_put_reserved(ep, call, put, &reserved);
 	keys = shmemdi_put_keys(ep, put);
 	/* Never true. It ends the basic block: else ptxas would place the loads of the keys behind
@@ -433,8 +433,8 @@ SHMEMD_FN int shmemdi_nic_put_leader(const shmemdi_ep_t *ep, shmemdi_call_t call
 	status = shmemdi_nic_put_post(ep, call, put, &reserved, keys, &ticket, &must_wait);
 	if (!must_wait)
 		return status;
-	return shmemdi_cq_wait_inline(&ep->c, call, ticket,
-				      shmemdi_limit_default(ep->c.ctx, ep->c.pe));
+	return shmemdi_cq_look_and_wait(&ep->c, call, ticket,
+					shmemdi_limit_default(ep->c.ctx, ep->c.pe));
 }
 
 #endif

@@ -3,8 +3,8 @@
 /* A channel (abi/queue.h) on behalf of one operation: its words, its line, its doorbell.
  *
  * The line is everything that a poster needs to know of a channel, loaded with independent loads in
- * one trip to memory. Its words carry the path's epoch, so that a poster detects a mixture of two
- * paths. */
+ * one trip to memory. Its words but `done` carry the path's epoch, so that a poster detects a
+ * mixture of two paths. */
 #ifndef SHMEMD_IMPL_QUEUE_H
 #define SHMEMD_IMPL_QUEUE_H
 

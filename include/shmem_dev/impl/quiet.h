@@ -112,7 +112,7 @@ SHMEMD_FN int shmemdi_flush_wait(const shmemdi_ep_t *ep, shmemdi_call_t call, sh
 	/* The number is of another path. */
 	if (SHMEMD_ARCH_UNLIKELY(SHMEMD_READY_EPOCH(t.word) != SHMEMD_TAG(t.queue)))
 		return shmemdi_cq_wait(shmemdi_ref(&ep->c), call, t, limit);
-	return shmemdi_cq_wait_inline(&ep->c, call, t, limit);
+	return shmemdi_cq_look_and_wait(&ep->c, call, t, limit);
 }
 
 /* Make a channel quiet. */

@@ -315,8 +315,8 @@ SHMEMD_FN uint64_t *shmemdi_mark(shmemd_channel_t *ch, uint32_t depth, uint32_t 
 
 /* Take over marked reservations that follow. The thread loads 8 marks in one trip, and the next 8
  * if the run of marked reservations goes past them; it stops after half a queue, so that the turn
- * ends. The loops are unrolled, because a variable index would put the marks into local memory, and
- * one test checks a place: with a loop, 32 warps on one channel took 12 % longer a put (H200). */
+ * ends. The loops over the 8 marks are unrolled, because a variable index would put the marks into
+ * local memory: then 32 warps on one channel took 12 % longer a put (H200). */
 SHMEMD_FN void shmemdi_sq_combine(shmemd_channel_t *ch, uint32_t depth, shmemdi_turn_t *turn)
 {
 	uint32_t stop = turn->end + depth / 2;
@@ -408,7 +408,7 @@ SHMEMD_FN shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t dep
 }
 
 /* The mark that a poster leaves: none if it needs the number of its CQE, to wait for it. */
-SHMEMD_FN uint64_t shmemdi_sq_mark(const shmemdi_pending_t *at, shmemdi_how_t how)
+SHMEMD_FN uint64_t shmemdi_sq_mark_word(const shmemdi_pending_t *at, shmemdi_how_t how)
 {
 	uint64_t low = SHMEMD_TAG(at->path);
 
@@ -536,7 +536,7 @@ SHMEMD_FN_COLD uint64_t shmemdi_sq_submit_general(shmemdi_chan_t c, shmemdi_pend
 
 	if (SHMEMD_READY_INDEX(at.ready) != at.first)
 		turn = shmemdi_sq_take_turn(c.ch, shmemdi_depth(&c), at.first, at.end,
-					    shmemdi_sq_mark(&at, how), how.when);
+					    shmemdi_sq_mark_word(&at, how), how.when);
 	if (turn.cqes == 0)
 		return SHMEMD_READY_WORD(at.end, 0, SHMEMDI_TICKET_VOID);
 	if (SHMEMD_READY_EPOCH(turn.ready) != SHMEMD_TAG(at.path))
