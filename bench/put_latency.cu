@@ -20,14 +20,14 @@ static __global__ void __launch_bounds__(S == BENCH_BLOCK ? THREADS : 32)
 			bench_begin(&p);
 		if constexpr (HOW == GET) {
 			shmemd_arch_fence_acquire(); /* or the L1 still has the data */
-			status |= bench_get<S>(&p.ctx, p.dst, p.src, p.nbytes, p.peer);
+			bench_keep(&status, bench_get<S>(&p.ctx, p.dst, p.src, p.nbytes, p.peer));
 		} else {
 			bench_put<S>(&p.ctx, p.dst, p.src, p.nbytes, p.peer);
 		}
 		if constexpr (HOW == PUT)
-			status |= bench_quiet<S>(&p.ctx);
+			bench_keep(&status, bench_quiet<S>(&p.ctx));
 		else if constexpr (HOW == PUT_LEADER)
-			status |= bench_quiet_leader<S>(&p.ctx);
+			bench_keep(&status, bench_quiet_leader<S>(&p.ctx));
 	}
 	bench_end(&p);
 	bench_note(&p, status);

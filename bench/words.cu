@@ -23,13 +23,13 @@ template <int OP> static __global__ void word_latency_kernel(const __grid_consta
 			bench_begin(&p);
 		if constexpr (OP == P) {
 			bench_p(&p.ctx, (uint64_t *)p.dst, *(const uint64_t *)p.src, p.peer);
-			status |= bench_quiet<BENCH_THREAD>(&p.ctx);
+			bench_keep(&status, bench_quiet<BENCH_THREAD>(&p.ctx));
 		} else if constexpr (OP == G) {
 			shmemd_arch_fence_acquire(); /* or the L1 may still have the word */
-			status |= bench_g(&p.ctx, &old, (const uint64_t *)p.src, p.peer);
+			bench_keep(&status, bench_g(&p.ctx, &old, (const uint64_t *)p.src, p.peer));
 			*(uint64_t *)p.dst = old;
 		} else {
-			status |= bench_fetch_add(&p.ctx, &old, word, 1, p.peer);
+			bench_keep(&status, bench_fetch_add(&p.ctx, &old, word, 1, p.peer));
 			if (old != first + i)
 				atomicAdd(&p.result->misses, 1ull);
 		}

@@ -142,6 +142,12 @@ BENCH_FN void bench_note(const bench_args_t *p, int status)
 		atomicCAS(&p->result->status, 0u, (unsigned int)status);
 }
 
+/* Keep the first failure of a loop that is timed; bench_note follows the loop. */
+BENCH_FN void bench_keep(int *status, int now)
+{
+	*status = *status ? *status : now;
+}
+
 /* The i-th 32-bit word that PE pe sends. */
 BENCH_FN uint32_t bench_pattern(uint32_t seed, int pe, size_t i)
 {

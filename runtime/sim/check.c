@@ -82,11 +82,16 @@ static uint64_t hash_of(const unsigned char *at, size_t nbytes)
 	return hash;
 }
 
+/* One that is kept already stays as it was when the first call named it: several blocks make one
+ * transfer, and another may have written the source before the last of them calls. */
 void shmemsim_nbi_source(const void *src, size_t nbytes)
 {
 	source_t *s;
 	if (!nbytes)
 		return;
+	for (s = sources; s < sources + n_sources; s++)
+		if (s->at == src && s->nbytes == nbytes && s->pe == shmemsimi_w.current->pe)
+			return;
 	if (n_sources == MAX_SOURCES)
 		shmemsimi_copy(sources, sources + 1, --n_sources * sizeof(sources[0]));
 	s = &sources[n_sources++];

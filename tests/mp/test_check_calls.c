@@ -417,6 +417,34 @@ SHMEMD_KERNEL(source_kernel, call_params_t, p)
 		*p.result = shmemd_quiet(&p.ctx);
 }
 
+/* Block 1 writes the source after its own call, before that of block 0. */
+SHMEMD_KERNEL(grid_source_kernel, call_params_t, p)
+{
+	shmemd_grid_t grid = shmemd_blocks(0, 2, shmemd_thread());
+	uint32_t *is_written = (uint32_t *)(void *)(p.target + 32);
+
+	while (grid.block == 0 && shmemd_arch_ld_relaxed_u32(is_written) != 2)
+		shmemd_arch_spin_hint();
+	shmemd_putmem_nbi_grid(&p.ctx, grid, p.target, p.source, 8, shmemd_my_pe(&p.ctx));
+	if (grid.block == 0) {
+		*p.result = shmemd_quiet(&p.ctx);
+	} else {
+		p.source[0]++;
+		shmemd_arch_fence_order();
+		shmemd_arch_st_relaxed_u32(is_written, 2);
+	}
+}
+
+static int source_of_grid(pes_t *pes)
+{
+	call_params_t p;
+
+	if (call_params(pes, &p))
+		return 1;
+	PES_RUN(pes, grid_source_kernel, 2, 1, p);
+	return expect(pes, &p, SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_MISTAKE_SOURCE);
+}
+
 static int sources(pes_t *pes)
 {
 	call_params_t p;
@@ -449,6 +477,7 @@ int main(int argc, char **argv)
 		PES_TEST(orders),
 #ifndef __CUDACC__
 		PES_TEST(sources),
+		PES_TEST(source_of_grid),
 #endif
 	};
 

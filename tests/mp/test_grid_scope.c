@@ -287,7 +287,7 @@ SHMEMD_KERNEL(posted_kernel, grid_params_t, p)
 }
 
 /* Groups and numbers of blocks whose parts are looked at. */
-static const uint32_t sizes[] = {1, 32, 96}, numbers[] = {1, 3, SHMEMDI_GRID_MAX_BLOCKS + 3};
+static const uint32_t sizes[] = {1, 32, 48, 96}, numbers[] = {1, 3, SHMEMDI_GRID_MAX_BLOCKS + 3};
 
 #define N_PARTS (SHMEMDI_GRID_MAX_BLOCKS * 96)
 
@@ -301,7 +301,8 @@ typedef struct parts_params {
 SHMEMD_KERNEL(parts_kernel, parts_params_t, p)
 {
 	uint32_t bar = p.size == 1 ? SHMEMDI_BAR_NONE : p.size == 32 ? SHMEMDI_BAR_WARP : 1;
-	uint32_t n_taken = 0;
+	uint32_t n_taken = 0, most = SHMEMDI_GRID_MAX_BLOCKS;
+	uint32_t n = p.n_blocks < most ? p.n_blocks : most;
 	shmemd_grid_t grid = {{0, p.size, bar}, 0, p.n_blocks};
 	shmemdi_op_t op;
 
@@ -316,10 +317,14 @@ SHMEMD_KERNEL(parts_kernel, parts_params_t, p)
 			if (op.g.rank >= op.g.size || op.g.size > N_PARTS ||
 			    p.is_taken[op.g.rank]++)
 				p.status[9] = WRONG_VALUE;
+			/* Lanes of a warp are neighbours, and the blocks take turns. */
+			if (p.size % 32 == 0 && (op.g.rank % 32 != grid.group.rank % 32 ||
+						 op.g.rank / 32 % n != grid.block))
+				p.status[10] = WRONG_VALUE;
 			n_taken++;
 		}
 	if (n_taken != op.g.size)
-		p.status[10] = WRONG_VALUE;
+		p.status[11] = WRONG_VALUE;
 }
 
 /* New memory for a launch: counters begin at 0. */
@@ -344,8 +349,8 @@ typedef struct shape {
 	uint32_t nbytes, dst_skew, src_skew;
 } shape_t;
 
-/* Fewer lines than blocks, a word that is a flag by itself, one line more than some blocks have,
- * equally and differently misaligned. */
+/* Many units and few, a word that is a flag by itself, nothing, equally and differently misaligned.
+ */
 static const shape_t shapes[] = {
 	{NBYTES_MAX, 0, 0}, {1600, 16, 16}, {8, 8, 8},       {0, 0, 0},
 	{300, 100, 100},    {4099, 5, 12},  {128 * 5, 0, 0}, {1, 127, 3},
@@ -451,7 +456,7 @@ static int parts(pes_t *pes)
 {
 	parts_params_t p;
 
-	for (int i = 0; i < 9; i++) {
+	for (int i = 0; i < 12; i++) {
 		p.status = pes->status;
 		p.size = sizes[i / 3];
 		p.n_blocks = numbers[i % 3];

@@ -5,11 +5,17 @@ mistakes.py. Missing fences: tests/weaken."""
 
 GRID_MISTAKES = [
     ("GRID_PART_BLOCK", "grid: the warps of all blocks copy the same part",
-     "impl/grid.h", "/ lanes * n + {{grid.block|0}}) * lanes", "grid_scope", "put"),
+     "impl/grid.h", "+ {{grid.block|0}}) * 32 + ", "grid_scope", "put"),
     ("GRID_PART_LANE", "grid: the lanes of a warp copy the same part",
-     "impl/grid.h", "* lanes + {{op.g.rank % lanes|0}};", "grid_scope", "get"),
+     "impl/grid.h", "* 32 + {{lane|0}};", "grid_scope", "get"),
     ("GRID_PART_THREAD", "grid: a thread alone copies as lane 0 of a warp",
-     "impl/grid.h", "lanes = {{op.g.bar == SHMEMDI_BAR_NONE ? 1 : 32|32}};", "grid_scope", "put"),
+     "impl/grid.h", "if ({{op.g.size % 32|0}})", "grid_scope", "put"),
+    ("GRID_PART_TURNS", "grid: the blocks copy one after the other, not in turns",
+     "impl/grid.h", "= ({{op.g.rank / 32 * n|op.g.rank / 32 + "
+     "grid.block * (op.g.size / 32 - 1)}} +", "grid_scope", "parts"),
+    ("GRID_KEEP_SOURCE", "grid: the source of a block's put is not watched",
+     "impl/grid.h", "if ({{copying.outcome != SHMEMDI_NOT_STARTED|0}}) shmemdi_keep_source(op)",
+     "check_calls", "source_of_grid"),
     ("GRID_PART_MAX", "grid: blocks that are too many copy the parts of others again",
      "impl/grid.h", "if ({{grid.block >= n|0}}) op.nbytes = 0", "grid_scope", "parts"),
     ("GRID_PART_SIZE", "grid: each block counts its own threads alone",

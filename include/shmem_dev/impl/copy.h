@@ -8,8 +8,8 @@
 
 /* Loads of one thread in flight before its first store. With 4, 8 blocks of 1024 threads fill an
  * NVLink (measured, H200, put and get), and a thread needs no more than the 64 registers that it
- * has in such a block. ALONE: of units of 16 bytes by a warp or a thread alone, since no other
- * warp's loads of this copy are in flight at the same time. */
+ * has in such a block. ALONE: of units of 16 bytes by a warp or a thread alone, since no other warp
+ * of its block has loads of this copy in flight at the same time. */
 #define SHMEMDI_COPY_DEPTH 4u
 #define SHMEMDI_COPY_DEPTH_ALONE 8u
 

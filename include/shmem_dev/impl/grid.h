@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Transfers that several blocks make together, and signals for what several blocks have sent.
  *
- * Memory of a mapped peer is copied by all blocks, a part each. A NIC moves memory by itself, with
+ * Memory of a mapped peer is copied by all blocks, or the first 4096 of them, a part each. A NIC moves memory by itself, with
  * one WQE for up to 1 GiB, and further posters would only wait for their turn: there the first of
  * the blocks posts all of it.
  *
@@ -23,23 +23,33 @@
 #include <shmem_dev/impl/xport.h>
 #include <shmem_dev/impl/trace.h>
 
-/* More blocks than this do not make a copy faster. With so many the units of a round, and the bytes
- * between two units of a thread, are counted in 32 bits. */
+/* More blocks than this do not make a copy faster. With so many blocks of 1024 threads, the units of
+ * a round and the bytes between two units of a thread are counted in 32 bits (impl/copy.h). */
 #define SHMEMDI_GRID_MAX_BLOCKS 4096u
+
+SHMEMD_STATIC_ASSERT((uint64_t)SHMEMDI_GRID_MAX_BLOCKS * 1024 * SHMEMDI_COPY_DEPTH_ALONE <=
+			     UINT32_MAX,
+		     "impl/copy.h counts the units of a round in 32 bits");
+SHMEMD_STATIC_ASSERT((uint64_t)SHMEMDI_GRID_MAX_BLOCKS * 1024 * 16 <= UINT32_MAX,
+		     "impl/copy.h counts the bytes between two units of a thread in 32 bits");
 
 /* The calling block's part of a copy: warp 0 of each block in turn, then warp 1 of each, and so on.
  * So each block has as many warps that copy as any other, or one more, also if there are few units.
  * Shares of consecutive units would need a division, some 100 instructions of every warp: 16 blocks
- * then put 64 KiB at 33 GB/s, not at 50 (two PEs on an H200). */
+ * then put 64 KiB at 33 GB/s, not at 50 (two PEs on an H200). A group that is not whole warps (one
+ * thread, or a block that group.h does not allow) takes its turn as a whole. */
 SHMEMD_FN shmemdi_op_t shmemdi_grid_part(shmemd_grid_t grid, shmemdi_op_t op)
 {
-	uint32_t lanes = op.g.bar == SHMEMDI_BAR_NONE ? 1 : 32;
-	uint32_t n =
-		grid.n_blocks < SHMEMDI_GRID_MAX_BLOCKS ? grid.n_blocks : SHMEMDI_GRID_MAX_BLOCKS;
+	uint32_t lane = op.g.rank % 32, n = grid.n_blocks;
 
+	if (n > SHMEMDI_GRID_MAX_BLOCKS)
+		n = SHMEMDI_GRID_MAX_BLOCKS;
 	if (grid.block >= n)
 		op.nbytes = 0;
-	op.g.rank = (op.g.rank / lanes * n + grid.block) * lanes + op.g.rank % lanes;
+	if (op.g.size % 32)
+		op.g.rank += grid.block * op.g.size;
+	else
+		op.g.rank = (op.g.rank / 32 * n + grid.block) * 32 + lane;
 	op.g.size *= n;
 	return op;
 }
@@ -61,14 +71,6 @@ SHMEMD_FN int shmemdi_check_grid(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 	(void)grid;
 	return SHMEMD_OK;
 #endif
-}
-
-SHMEMD_FN int shmemdi_grid_reach(const shmemd_ctx_t *ctx, shmemd_grid_t grid, shmemdi_op_t op,
-				 char **base)
-{
-	int status = shmemdi_check_grid(ctx, op.call, grid);
-
-	return status ? status : shmemdi_check_select(ctx, op, base);
 }
 
 /* What becomes of a put or get. base: as mapped; NULL: by NIC. */
@@ -94,14 +96,6 @@ SHMEMD_FN shmemdi_copying_t shmemdi_grid_select(const shmemd_ctx_t *ctx, shmemd_
 	return copying.status == SHMEMD_OK ? shmemdi_grid_copying(ctx, base) : copying;
 }
 
-/* The calling block's part of a put, by stores. */
-SHMEMD_FN void shmemdi_grid_put_part(shmemd_grid_t grid, shmemdi_op_t op, int64_t shift)
-{
-	if (grid.block == 0)
-		shmemdi_keep_source(op);
-	shmemdi_put_part(shmemdi_grid_part(grid, op), shift);
-}
-
 /* A put that is not by stores: by NIC, all of it by the first block, or it failed. */
 SHMEMD_FN int shmemdi_grid_put_nic(const shmemd_ctx_t *ctx, shmemd_grid_t grid, shmemdi_op_t op,
 				   shmemdi_copying_t copying)
@@ -122,13 +116,15 @@ SHMEMD_FN void shmemdi_put_grid(const shmemd_ctx_t *ctx, shmemd_grid_t grid, shm
 		shift = shmemdi_stride_shift(ctx, op.pe);
 	} else {
 		copying = shmemdi_grid_select(ctx, grid, op);
+		if (copying.outcome != SHMEMDI_NOT_STARTED)
+			shmemdi_keep_source(op);
 		if (copying.outcome != SHMEMDI_MAPPED) {
 			shmemdi_latch(ctx, shmemdi_grid_put_nic(ctx, grid, op, copying));
 			return;
 		}
 		shift = copying.shift;
 	}
-	shmemdi_grid_put_part(grid, op, shift);
+	shmemdi_put_part(shmemdi_grid_part(grid, op), shift);
 }
 
 /* Blocking and nbi; the caller latches or returns the status. */
@@ -245,11 +241,12 @@ SHMEMD_FN void shmemdi_put_signal_grid(const shmemd_ctx_t *ctx, shmemd_grid_t gr
 		shmemdi_latch(ctx, status);
 		return;
 	}
+	shmemdi_keep_source(op);
 	copying = shmemdi_grid_copying(ctx, base);
 	if (base)
-		shmemdi_grid_put_part(grid, op, copying.shift);
+		shmemdi_put_part(shmemdi_grid_part(grid, op), copying.shift);
 	else
-		shmemdi_latch(ctx, shmemdi_grid_put_nic(ctx, grid, op, copying));
+		(void)shmemdi_grid_put_nic(ctx, grid, op, copying);
 	shmemdi_grid_signal(ctx, grid, op, sig, base, arrived);
 }
 
