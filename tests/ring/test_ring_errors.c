@@ -54,6 +54,7 @@ static void use_bad_granule(const void *params)
 		CHECK_IS(shmemd_atomic_fetch_inc_u64(&p->ctx, &value, bad, 1), SHMEMD_ERR_REFUSED);
 	} else {
 		shmemd_putmem(&p->ctx, word_of(&p->ctx, 0), bad, 100, 1);
+		CHECK_IS(rig_pes[0].latch.status, SHMEMD_ERR_REFUSED); /* of the wait */
 		CHECK_IS(shmemd_quiet(&p->ctx), SHMEMD_ERR_REFUSED);
 	}
 	check_stopped(&p->ctx, SHMEMD_ERR_REFUSED);
@@ -86,6 +87,78 @@ static void bad_key(void **state)
 		t.plan.unregistered = 1u << BAD_GRANULE;
 		run_once(&t);
 	}
+}
+
+/* Operations that return nothing, on a channel that has failed: each latches the channel's status.
+ * A quiet of the context would return it without the latch, so the test reads the latch. */
+enum { P, ADD, OR, PUT, PUT_NBI, GET_NBI, N_OPERATIONS };
+
+static void operate(const rig_params_t *p)
+{
+	uint64_t *there = word_of(&p->ctx, 0), *here = word_of(&p->ctx, 1) + shmemd_thread_index();
+
+	if (p->arg == P)
+		shmemd_p_u64(&p->ctx, there, 1, 1);
+	else if (p->arg == ADD)
+		shmemd_atomic_add_u64(&p->ctx, there, 1, 1);
+	else if (p->arg == OR)
+		shmemd_atomic_or_u64(&p->ctx, there, 1, 1);
+	else if (p->arg == PUT) /* its WQE would carry the data */
+		shmemd_putmem(&p->ctx, there, here, 8, 1);
+	else if (p->arg == PUT_NBI) /* its WQE would name the source */
+		shmemd_putmem_nbi(&p->ctx, there, here, 8, 1);
+	else
+		shmemd_getmem_nbi(&p->ctx, here, there, 8, 1);
+}
+
+static void operate_after_failure(const void *params)
+{
+	const rig_params_t *p = params;
+	shmemd_group_t g = shmemd_n_threads() == 1 ? shmemd_thread() : shmemd_warp();
+
+	if (p->pe != 0)
+		return;
+	if (shmemd_thread_index() == 0) {
+		shmemd_atomic_inc_u64(&p->ctx, word_of(&p->ctx, BAD_GRANULE), 1);
+		CHECK_IS(shmemd_channel_quiet(&p->ctx, 1), SHMEMD_ERR_REFUSED);
+		CHECK_IS(rig_pes[0].latch.status, 0);
+	}
+	shmemd_group_sync(g);
+	operate(p);
+	shmemd_group_sync(g);
+	CHECK_IS(rig_pes[0].latch.status, SHMEMD_ERR_REFUSED);
+}
+
+static void look_nothing_arrived(void)
+{
+	CHECK_IS(*word_of(&rig_pes[1].ctx, 0), 0);
+}
+
+static void failed_channel(uint32_t n_threads)
+{
+	for (uint64_t operation = 0; operation < N_OPERATIONS; operation++) {
+		rig_test_t t = {.plan = rig_plan(),
+				.kernel = operate_after_failure,
+				.n_blocks = 1,
+				.n_threads = n_threads,
+				.final_check = look_nothing_arrived,
+				.arg = operation};
+
+		t.plan.unregistered = 1u << BAD_GRANULE;
+		run_once(&t);
+	}
+}
+
+static void status_of_a_thread_is_latched(void **state)
+{
+	(void)state;
+	failed_channel(1);
+}
+
+static void status_of_lanes_is_latched(void **state)
+{
+	(void)state;
+	failed_channel(32);
 }
 
 /* All completions of a queue have arrived before the first poll, and the one with the cause is
@@ -311,6 +384,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bad_key),
+		cmocka_unit_test(status_of_a_thread_is_latched),
+		cmocka_unit_test(status_of_lanes_is_latched),
 		cmocka_unit_test(cause_in_a_full_queue),
 		cmocka_unit_test(local_2err),
 		cmocka_unit_test(retries_exceeded),

@@ -9,6 +9,8 @@ made: tests/weaken makes them, at every call that orders."""
 
 ROOM = ("shmemdi_sq_wait_room(shmemdi_ref(c), call, reserved->resv, "
         "shmemdi_sq_space_index(c, reserved))")
+P_POST = "shmemdi_nic_word_post(&ep, call, word, 0, how, &reserved, keys)"
+WORD_LANES = "SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_lanes)(shmemdi_ref(&ep->c), call, word, how)"
 
 # name, what is wrong, file, where, test program, test
 MISTAKES = [
@@ -102,6 +104,16 @@ MISTAKES = [
      "impl/diag.h", "{{shmemd_arch_atom_cas_u32(&ctx->latch->status, 0, (uint32_t)status)|"
      "shmemd_arch_atom_exch_u32(&ctx->latch->status, (uint32_t)status)}}",
      "check", "first_error_stays"),
+    ("P_LATCH", "p: a thread does not latch that the channel has failed",
+     "impl/any_peer.h", "keys = shmemdi_word_keys(&ep, word); "
+     "return {{shmemdi_latched(ep.c.ctx, %s)|%s}};" % ((P_POST,) * 2),
+     "ring_errors", "status_of_a_thread_is_latched"),
+    ("LANES_LATCH", "p and atomics: lanes do not latch that the channel has failed",
+     "impl/any_peer.h", "return {{shmemdi_latched(ep->c.ctx, %s)|%s}};" % ((WORD_LANES,) * 2),
+     "ring_errors", "status_of_lanes_is_latched"),
+    ("PUT_LATCH", "put: a thread latches neither a failed channel nor a failed wait",
+     "impl/any_peer.h", "return {{shmemdi_latched(ep.c.ctx, status)|status}};",
+     "ring_errors", "status_of_a_thread_is_latched"),
     ("RECORD_CLAIM", "record: two threads write it at once",
      "impl/diag.h", "{{shmemd_arch_atom_cas_u32(&ctx->latch->record, 0, 1)|"
      "shmemd_arch_ld_relaxed_u32(&err->status)}} != 0",
