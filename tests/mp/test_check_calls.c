@@ -296,6 +296,39 @@ static int grids(pes_t *pes)
 	return 0;
 }
 
+/* Two blocks put, and do nothing else that could latch a status. */
+SHMEMD_KERNEL(grid_put_kernel, call_params_t, p)
+{
+	shmemd_putmem_grid(&p.ctx, shmemd_grid(), p.target, p.source, 8, p.which);
+	shmemd_arch_st_relaxed_u32((uint32_t *)(void *)p.result,
+				   (uint32_t)shmemd_quiet_block(&p.ctx));
+}
+
+/* A quiet returns why a put of a grid has not started; nothing is copied. */
+static int grid_puts(pes_t *pes)
+{
+	call_params_t p, outside;
+	char *target;
+
+	if (call_params(pes, &p))
+		return 1;
+	outside = p;
+	p.which = pes->n_pes;
+	PES_RUN(pes, grid_put_kernel, 2, 64, p);
+	if (expect(pes, &p, SHMEMD_ERR_BAD_PE, 0))
+		return 1;
+	target = (char *)pes_read(pes, p.target, 1);
+	PES_EQ(pes, target ? target[0] : 1, 0);
+	outside.which = pes->pe;
+	outside.target += 60; /* its last 4 of 8 bytes */
+	PES_RUN(pes, grid_put_kernel, 2, 64, outside);
+	if (expect(pes, &outside, SHMEMD_ERR_NOT_SYMMETRIC, 0))
+		return 1;
+	target = (char *)pes_read(pes, outside.target, 1);
+	PES_EQ(pes, target ? target[0] : 1, 0);
+	return 0;
+}
+
 /* The first warp's group, named by the second warp. */
 SHMEMD_KERNEL(order_kernel, call_params_t, p)
 {
@@ -474,6 +507,7 @@ int main(int argc, char **argv)
 		PES_TEST(bad_tiles),
 		PES_TEST(groups),
 		PES_TEST(grids),
+		PES_TEST(grid_puts),
 		PES_TEST(orders),
 #ifndef __CUDACC__
 		PES_TEST(sources),

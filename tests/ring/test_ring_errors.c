@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Failures behind a NIC: every call returns, quiet has a status, the record has the first cause,
  * and the channel sends nothing more. */
+#include <shmem_dev/grid.h>
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
 
@@ -87,6 +88,28 @@ static void bad_key(void **state)
 		t.plan.unregistered = 1u << BAD_GRANULE;
 		run_once(&t);
 	}
+}
+
+/* By the blocks of a grid: the first thread of the first block gets by NIC, and all threads of that
+ * block return its status. */
+static void get_bad_granule(const void *params)
+{
+	const rig_params_t *p = params;
+
+	if (p->pe == 0)
+		CHECK_IS(shmemd_getmem_grid(&p->ctx, shmemd_grid(), word_of(&p->ctx, 0),
+					    word_of(&p->ctx, BAD_GRANULE), 100, 1),
+			 shmemd_block_index() == 0 ? SHMEMD_ERR_REFUSED : SHMEMD_OK);
+}
+
+static void get_of_a_grid(void **state)
+{
+	rig_test_t t = {
+		.plan = rig_plan(), .kernel = get_bad_granule, .n_blocks = 2, .n_threads = 64};
+
+	(void)state;
+	t.plan.unregistered = 1u << BAD_GRANULE;
+	run_once(&t);
 }
 
 /* Operations that return nothing, on a channel that has failed: each latches the channel's status.
@@ -384,6 +407,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bad_key),
+		cmocka_unit_test(get_of_a_grid),
 		cmocka_unit_test(status_of_a_thread_is_latched),
 		cmocka_unit_test(status_of_lanes_is_latched),
 		cmocka_unit_test(cause_in_a_full_queue),

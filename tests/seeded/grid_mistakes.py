@@ -31,6 +31,16 @@ GRID_MISTAKES = [
      "grid_scope", "signal_of_tiles"),
     ("GRID_CHECK_ARRIVED", "grid: a counter that holds more than there are blocks is accepted",
      "impl/grid.h", "if ({{before >= n_blocks|0}}) return", "check_calls", "grids"),
+    ("GRID_PUT_STATUS", "grid: why a put has not started is lost",
+     "impl/grid.h", "return shmemdi_put_unmapped(ctx, op); return {{copying.status|SHMEMD_OK}};",
+     "check_calls", "grid_puts"),
+    ("GRID_PUT_LATCH", "grid: why a put has not started is not latched",
+     "impl/grid.h", "{{shmemdi_latch(ctx, shmemdi_grid_put_nic(ctx, grid, op, copying))|"
+     "(void)shmemdi_grid_put_nic(ctx, grid, op, copying)}}; return;",
+     "check_calls", "grid_puts"),
+    ("GRID_GET_AGREE", "grid: one thread alone returns that a get by NIC has failed",
+     "impl/grid.h", "return {{shmemdi_agree(op.g, copying.status)|copying.status}};",
+     "ring_errors", "get_of_a_grid"),
     ("SIGNAL_BEHIND_FAILED", "a signal is stored though what was sent before it failed",
      "impl/xport.h", ": SHMEMD_OK; if ({{status != SHMEMD_OK|0}}) return status; "
      "shmemd_arch_fence_before_signal()", "ring_stream", "no_signal_of_large_after_failure"),
