@@ -4,10 +4,9 @@
  * all have sent. Included on request: <shmem_dev/grid.h>.
  *
  * Every thread of a grid (shmemd_grid_t, group.h) makes the call, converged within its block and
- * with equal arguments in all blocks. Over mapped memory the blocks share the copy; those beyond 4096 have no
- * part in it.
- * By NIC the first of the blocks posts all of it, on the context's channel, and nothing is posted
- * twice. Which bytes are whose share is not promised.
+ * with equal arguments in all blocks. Over mapped memory the blocks share the copy; those beyond
+ * 4096 have no part in it. By NIC the first of the blocks posts all of it, on the context's
+ * channel, and nothing is posted twice. Which bytes are whose share is not promised.
  *
  * No call waits for other blocks: all blocks have to be resident at once only if code of the kernel
  * waits for other blocks. A call of one block says nothing of the others' shares. Two things do:

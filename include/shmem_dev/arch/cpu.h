@@ -192,6 +192,16 @@ SHMEMD_FN uint32_t shmemd_arch_ntids(void)
 	return shmemsim_self->ntids;
 }
 
+SHMEMD_FN int shmemd_arch_is_first(void)
+{
+	return shmemd_arch_tid() == 0;
+}
+
+SHMEMD_FN int shmemd_arch_ends_row(void)
+{
+	return shmemd_arch_tid() + 1 == shmemd_arch_ntids();
+}
+
 SHMEMD_FN uint32_t shmemd_arch_lane(void)
 {
 	return shmemsim_self->tid % 32;

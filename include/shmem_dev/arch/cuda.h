@@ -93,6 +93,16 @@ SHMEMD_FN uint32_t shmemd_arch_ntids(void)
 	return blockDim.x * blockDim.y * blockDim.z;
 }
 
+SHMEMD_FN int shmemd_arch_is_first(void)
+{
+	return threadIdx.x == 0 && SHMEMD_ARCH_LIKELY((threadIdx.y | threadIdx.z) == 0);
+}
+
+SHMEMD_FN int shmemd_arch_ends_row(void)
+{
+	return threadIdx.x == blockDim.x - 1;
+}
+
 SHMEMD_FN uint32_t shmemd_arch_lane(void)
 {
 	uint32_t lane;

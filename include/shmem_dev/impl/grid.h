@@ -2,9 +2,9 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Transfers that several blocks make together, and signals for what several blocks have sent.
  *
- * Memory of a mapped peer is copied by all blocks, or the first 4096 of them, a part each. A NIC moves memory by itself, with
- * one WQE for up to 1 GiB, and further posters would only wait for their turn: there the first of
- * the blocks posts all of it.
+ * Memory of a mapped peer is copied by all blocks, or the first 4096 of them, a part each. A NIC
+ * moves memory by itself, with one WQE for up to 1 GiB, and further posters would only wait for
+ * their turn: there the first of the blocks posts all of it.
  *
  * A signal is sent by the block that arrives last. Why it comes after what every block has sent, in
  * the PTX model: the group sync of a block orders what its threads did before its leader's release
@@ -23,20 +23,19 @@
 #include <shmem_dev/impl/xport.h>
 #include <shmem_dev/impl/trace.h>
 
-/* More blocks than this do not make a copy faster. With so many blocks of 1024 threads, the units of
- * a round and the bytes between two units of a thread are counted in 32 bits (impl/copy.h). */
+/* More blocks than this do not make a copy faster. With so many blocks of 1024 threads 32 bits are
+ * enough for what impl/copy.h counts in them. */
 #define SHMEMDI_GRID_MAX_BLOCKS 4096u
 
-SHMEMD_STATIC_ASSERT((uint64_t)SHMEMDI_GRID_MAX_BLOCKS * 1024 * SHMEMDI_COPY_DEPTH_ALONE <=
-			     UINT32_MAX,
+SHMEMD_STATIC_ASSERT(SHMEMDI_GRID_MAX_BLOCKS * 1024ull * SHMEMDI_COPY_DEPTH_ALONE <= UINT32_MAX,
 		     "impl/copy.h counts the units of a round in 32 bits");
-SHMEMD_STATIC_ASSERT((uint64_t)SHMEMDI_GRID_MAX_BLOCKS * 1024 * 16 <= UINT32_MAX,
+SHMEMD_STATIC_ASSERT(SHMEMDI_GRID_MAX_BLOCKS * 1024ull * 16 <= UINT32_MAX,
 		     "impl/copy.h counts the bytes between two units of a thread in 32 bits");
 
 /* The calling block's part of a copy: warp 0 of each block in turn, then warp 1 of each, and so on.
  * So each block has as many warps that copy as any other, or one more, also if there are few units.
  * Shares of consecutive units would need a division, some 100 instructions of every warp: 16 blocks
- * then put 64 KiB at 33 GB/s, not at 50 (two PEs on an H200). A group that is not whole warps (one
+ * then put 64 KiB at 33 GB/s, not at 47 (two PEs on an H200). A group that is not whole warps (one
  * thread, or a block that group.h does not allow) takes its turn as a whole. */
 SHMEMD_FN shmemdi_op_t shmemdi_grid_part(shmemd_grid_t grid, shmemdi_op_t op)
 {
