@@ -19,7 +19,6 @@ typedef struct poster {
 static poster_t posters[POSTERS_MAX];
 static uint32_t n_posters, n_wqebbs, n_reserved;
 static int is_one_at_a_time; /* each poster reserves after the previous one has submitted */
-static int is_wide;          /* most posters have two WQEBBs */
 
 static void await(const uint32_t *word)
 {
@@ -169,7 +168,7 @@ static void look_at_all(void)
 /* Tests */
 
 /* Poster i uses whens[i]; later posters use the last `when`. Every third one has two WQEBBs, if
- * there are at most 20; with is_wide every third one has one, and the others have two. */
+ * there are at most 20. */
 static rig_test_t posters_test(void (*host)(int pe), uint32_t n, const char *whens, uint32_t batch)
 {
 	rig_test_t t = {.plan = rig_plan(),
@@ -193,7 +192,7 @@ static rig_test_t posters_test(void (*host)(int pe), uint32_t n, const char *whe
 								   : SHMEMD_RING_DEFAULT;
 		posters[i].how.needs_ticket = when == 'w' || when == 'f';
 		posters[i].how.is_flush = when == 'f';
-		posters[i].wqebbs = n <= 20 && (i % 3 == 2) != is_wide ? 2 : 1;
+		posters[i].wqebbs = n <= 20 && i % 3 == 2 ? 2 : 1;
 		posters[i].at = n_wqebbs;
 		n_wqebbs += posters[i].wqebbs;
 	}
@@ -227,12 +226,8 @@ static void first_when_all_have_marked(int pe)
 static void marked_reservations_are_published_together(void **state)
 {
 	(void)state;
-	for (uint32_t n = 2; n <= 20; n++) {
+	for (uint32_t n = 2; n <= 20; n++)
 		run_starts(first_when_all_have_marked, n, "b", 1);
-		is_wide = 1;
-		run_starts(first_when_all_have_marked, n, "b", 1);
-		is_wide = 0;
-	}
 	run_starts(first_when_all_have_marked, POSTERS_MAX, "b", 1);
 }
 

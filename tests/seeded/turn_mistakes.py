@@ -7,7 +7,7 @@ TURN_MISTAKES = [
      "impl/sq.h", "if ({{SHMEMD_READY_INDEX(turn.ready) == first|1}}) break",
      "ring_turn", "marked_reservations_are_published_together"),
     ("MARK_FIRST", "combine: a mark of the previous lap counts",
-     "impl/sq.h", "{{(SHMEMD_MARK_FIRST(marks[i]) ^ at)|0}}",
+     "impl/sq.h", "{{(SHMEMD_MARK_FIRST(marks[i]) ^ (at + i))|0}}",
      "ring_turn", "foreign_marks_are_ignored"),
     ("MARK_EPOCH", "combine: a mark of another path counts",
      "impl/sq.h", "(SHMEMD_MARK_TAG(marks[i]) ^ {{tag|SHMEMD_MARK_SET + "
@@ -18,16 +18,10 @@ TURN_MISTAKES = [
      "^",
      "ring_turn", "foreign_marks_are_ignored"),
     ("MARK_GAP", "combine: publishes for a poster behind one that has not marked",
-     "impl/sq.h", "{{(turn->end ^ at)|0}}",
+     "impl/sq.h", "{{(turn->end ^ (at + i))|0}}",
      "ring_turn", "posters_that_do_not_mark"),
-    ("MARK_GOES_ON", "combine: a turn ends after 8 marks",
-     "impl/sq.h", "goes_on = {{i + 1 == SHMEMDI_MARKS_AT_ONCE|0}} ||",
-     "ring_turn", "marked_reservations_are_published_together"),
-    ("MARK_SIZES", "combine: a turn ends behind a reservation of another size",
-     "impl/sq.h", "|| {{turn->end != at + step|0}};",
-     "ring_turn", "marked_reservations_are_published_together"),
     ("MARK_STAYS", "combine: marks stay",
-     "impl/sq.h", "{{shmemd_arch_st_relaxed_u64(shmemdi_mark(ch, depth, at), "
+     "impl/sq.h", "{{shmemd_arch_st_relaxed_u64(shmemdi_mark(ch, depth, at + i), "
      "SHMEMD_MARK_NONE)|(void)0}}",
      "ring_turn", "marked_reservations_are_published_together"),
     ("MARK_OWN", "turn: the poster's own mark is not cleared",

@@ -313,36 +313,37 @@ SHMEMD_FN uint64_t *shmemdi_mark(shmemd_channel_t *ch, uint32_t depth, uint32_t 
 
 #define SHMEMDI_MARKS_AT_ONCE 8u
 
-/* Take over marked reservations that follow. The thread loads 8 marks in one trip: where the next 8
- * reservations begin if each has `step` WQEBBs, as many as its own. If the run of marks may go on
- * behind those, it loads 8 more; after half a queue it stops, so that the turn ends. The loops over
- * the 8 marks are unrolled, because a variable index would put the marks into local memory: then 32
- * warps on one channel took 12 % longer a put (H200). */
-SHMEMD_FN void shmemdi_sq_combine(shmemd_channel_t *ch, uint32_t depth, uint32_t step,
-				  shmemdi_turn_t *turn)
+/* Take over marked reservations that follow. The thread loads 8 marks in one trip, and the next 8
+ * if the run of marked reservations goes past them; it stops after half a queue, so that the turn
+ * ends. The loops over the 8 marks are unrolled, because a variable index would put the marks into
+ * local memory: then 32 warps on one channel took 12 % longer a put (H200). */
+SHMEMD_FN void shmemdi_sq_combine(shmemd_channel_t *ch, uint32_t depth, shmemdi_turn_t *turn)
 {
 	uint32_t stop = turn->end + depth / 2;
 	uint32_t tag = SHMEMD_MARK_SET | SHMEMD_READY_EPOCH(turn->ready);
-	uint32_t any = 0, all = ~(uint32_t)0, goes_on; /* flags */
+	uint32_t any = 0, all = ~(uint32_t)0; /* flags */
 	uint64_t marks[SHMEMDI_MARKS_AT_ONCE];
 	uint32_t i, at;
 
 	do {
-		goes_on = 0;
-		for (i = 0, at = turn->end; i < SHMEMDI_MARKS_AT_ONCE; i++, at += step)
-			marks[i] = shmemd_arch_ld_relaxed_u64(shmemdi_mark(ch, depth, at));
-		for (i = 0, at = turn->end; i < SHMEMDI_MARKS_AT_ONCE; i++, at += step) {
-			if (((turn->end ^ at) | (SHMEMD_MARK_FIRST(marks[i]) ^ at) |
+		at = turn->end;
+		for (i = 0; i < SHMEMDI_MARKS_AT_ONCE; i++)
+			marks[i] = shmemd_arch_ld_relaxed_u64(shmemdi_mark(ch, depth, at + i));
+		for (i = 0; i < SHMEMDI_MARKS_AT_ONCE; i++) {
+			/* No mark was taken (0 - 1), or its reservation goes past all 8. */
+			if (i == 1 && turn->end - at - 1 >= SHMEMDI_MARKS_AT_ONCE - 1)
+				break;
+			if (((turn->end ^ (at + i)) | (SHMEMD_MARK_FIRST(marks[i]) ^ (at + i)) |
 			     (SHMEMD_MARK_TAG(marks[i]) ^ tag)) != 0)
 				continue;
-			shmemd_arch_st_relaxed_u64(shmemdi_mark(ch, depth, at), SHMEMD_MARK_NONE);
+			shmemd_arch_st_relaxed_u64(shmemdi_mark(ch, depth, at + i),
+						   SHMEMD_MARK_NONE);
 			turn->end += SHMEMD_MARK_WQEBBS(marks[i]);
 			turn->cqes++;
 			any |= (uint32_t)marks[i];
 			all &= (uint32_t)marks[i];
-			goes_on = i + 1 == SHMEMDI_MARKS_AT_ONCE || turn->end != at + step;
 		}
-	} while (goes_on && !shmemdi_reached(turn->end, stop));
+	} while (turn->end - at >= SHMEMDI_MARKS_AT_ONCE && !shmemdi_reached(turn->end, stop));
 	turn->is_deferred &= (all & SHMEMD_MARK_DEFERRED) != 0;
 	turn->is_now |= (any & SHMEMD_MARK_NOW) != 0;
 }
@@ -391,7 +392,7 @@ SHMEMD_FN shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t dep
 		shmemd_arch_st_relaxed_u64(shmemdi_mark(ch, depth, first), SHMEMD_MARK_NONE);
 	turn.cqes = 1;
 	resv = shmemd_arch_ld_relaxed_u64(&ch->resv);
-	shmemdi_sq_combine(ch, depth, end - first, &turn);
+	shmemdi_sq_combine(ch, depth, &turn);
 	/* What is published and rung for are WQEs of others, too. */
 	shmemd_arch_fence_acquire();
 	/* The word was loaded beside the marks, and may be older than the reservations whose marks
