@@ -14,7 +14,7 @@ enum reach { REACH_MAPPED, REACH_BOTH, REACH_NIC, REACH_NONE, N_REACHES };
 
 static const char *const reach_names[N_REACHES] = {
 	"mapped",
-	"mapped, atomics by NIC",
+	"mapped over a link without atomics",
 	"by NIC",
 	"not reached (not mapped, and no NIC is used)",
 };

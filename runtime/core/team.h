@@ -44,8 +44,8 @@ void shmemhi_team_sort(int32_t *roster, const int *members, int n);
  * shmemhi_team_drop. */
 int shmemhi_team_fill(shmemh_t *job, shmemhi_team_t *team, const int *members, int n);
 
-/* After shmemhi_team_fill, once the flags are equal on all members: add the flags that may differ
- * between them, and write the context. */
+/* After shmemhi_team_fill, once the flags are equal on all members: add the flags that need no
+ * agreement, and write the context. */
 int shmemhi_team_finish(shmemh_t *job, shmemhi_team_t *team);
 
 /* Release what the team has, also after a failure of shmemhi_team_fill or shmemhi_team_finish. Its

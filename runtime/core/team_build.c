@@ -129,8 +129,8 @@ static bool is_world(const shmemh_t *job, const shmemhi_team_t *team)
 	return true;
 }
 
-/* Add the flags that may differ between PEs: how this PE reaches the members, and whether team
- * PE numbers equal world PE numbers. */
+/* Add the flags that the members have not agreed on: how this PE reaches the members, which may
+ * differ between them, and whether team PE numbers equal world PE numbers. */
 static void add_own_flags(const shmemh_t *job, shmemhi_team_t *team)
 {
 	int n_nic = 0;

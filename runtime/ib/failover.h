@@ -18,10 +18,10 @@
  * only when none on the other port is exposed (n_exposed): each of them is stopped, drained and
  * flushed, or its NIC is dead. The last step of its fence, QUERY, may still follow.
  *
- * The functions of start and end (new, open, set_peer, join, start, stop, close, free) are called
- * by the thread of init or finalize, all other functions by the agent's thread. Exceptions: any
- * thread may call note; n_routes, route, and reaches and describe of shmemhi_failover_ops are also
- * called by the thread of init or finalize, while the agent's thread does not run. */
+ * The functions of start and end (new, open, set_peer, make_agent, start, stop, close, free) are
+ * called by the thread of init or finalize, all other functions by the agent's thread. Exceptions:
+ * any thread may call note; n_routes, route, and reaches and describe of shmemhi_failover_ops are
+ * also called by the thread of init or finalize, while the agent's thread does not run. */
 #ifndef SHMEMHI_IB_FAILOVER_H
 #define SHMEMHI_IB_FAILOVER_H
 

@@ -25,7 +25,7 @@ int shmemhi_allocs_prepare(shmemh_t *job)
 
 	if (heap->allocs->n < capacity_of(heap))
 		return 0;
-	if (heap->n_ranges == SHMEMHI_MAX_RANGES ||
+	if (heap->n_ranges == SHMEMHI_MAX_RANGE_ARRAYS ||
 	    shmemhi_pinned_alloc(job,
 				 ((size_t)FIRST_CAPACITY << heap->n_ranges) * sizeof **heap->ranges,
 				 &ranges, &err) != SHMEMH_OK)

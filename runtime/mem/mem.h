@@ -17,7 +17,8 @@ int shmemhi_mem_open(shmemh_t *job); /* choose the backend; allocates job->mem *
 void shmemhi_mem_close(shmemh_t *job);
 int shmemhi_node_open(shmemh_t *job); /* find the PEs of this node, connect to pass descriptors */
 void shmemhi_node_close(shmemh_t *job);
-int shmemhi_heap_open(shmemh_t *job); /* reserve address space for own heap and mapped peers */
+/* Reserve address space for the heaps of this PE and of the peers that it will map. */
+int shmemhi_heap_open(shmemh_t *job);
 void shmemhi_heap_close(shmemh_t *job);
 
 /* Is the memory of world PE pe mapped here, or will it be as the heap grows? Own PE: true. */

@@ -12,7 +12,7 @@
 #include "mem/suballoc.h"
 
 #define SHMEMHI_KEY_NBYTES 16
-#define SHMEMHI_MAX_RANGES 32
+#define SHMEMHI_MAX_RANGE_ARRAYS 32
 
 #define SHMEMHI_ID_GPU 1u                /* `gpu` is valid: the PE has a CUDA context */
 #define SHMEMHI_ID_HOST_NATIVE_ATOMIC 2u /* its GPU's link to host memory has native atomics */
@@ -64,7 +64,7 @@ typedef struct shmemhi_heap {
 	/* [n_ranges] pinned arrays to which allocs->ranges has pointed; it points to the last one.
 	 * Each has room for twice as many ranges as the one before. Those before the last stay
 	 * allocated, since a kernel may still read them. */
-	shmemd_range_t *ranges[SHMEMHI_MAX_RANGES];
+	shmemd_range_t *ranges[SHMEMHI_MAX_RANGE_ARRAYS];
 	int n_ranges;
 	shmemhi_suballoc_t blocks;
 	shmemhi_growth_t *growths;

@@ -59,8 +59,11 @@ static void print(int n, const about_t *all, const char *matrix)
 		printf("\n");
 	}
 	printf("\nM mapped; N by NIC, from the port of the row's PE to that of the column's; B "
-	       "mapped, atomics by NIC;\n- not reached: not mapped, and no NIC is used (a line of "
-	       "warning says why)\n");
+	       "mapped over a link\nwithout atomics; - not reached: not mapped, and no NIC is used "
+	       "(a "
+	       "line of warning says why).\nAtomics of a team with a member N or B go by NIC, also "
+	       "to "
+	       "M.\n");
 }
 
 /* Collective over the job. */

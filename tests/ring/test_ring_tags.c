@@ -126,7 +126,7 @@ static void puts_as_a_group(const shmemd_ctx_t *ctx, uint64_t *dst, const uint64
 	shmemdi_put_t put = {(char *)dst, (const char *)src, 8, shmemdi_no_signal(),
 			     shmemdi_how(SHMEMD_RING_DEFAULT, 1)};
 
-	put.how.posts_alone = 1;
+	put.how.not_coalesced = 1;
 	CHECK_IS(shmemdi_nic_put_leader(&ep, shmemdi_call(SHMEMD_OP_PUT, 0, 0), &put), 0);
 }
 

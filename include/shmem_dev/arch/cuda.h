@@ -63,11 +63,11 @@ static __device__ __forceinline__ function_t *shmemdi_arch_indirect(function_t *
 #define SHMEMD_ARCH_UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
 
 /* SHMEMD_ARCH_LIKELY: the compiler for the device cannot invert the condition of a branch when it
- * lays out blocks. For `if (a < b)` it emits a branch to the likely block and another around it,
- * and ptxas then moves that block behind all code of the unlikely one. Here the flag that is
- * compared with zero passes through a double, which the compiler does not see through: so the
- * comparison stays, the branch goes to the unlikely block, and ptxas, for which the double is a
- * pair of registers and no instruction, can predicate a short likely one. */
+ * lays out blocks. For `if (a < b)` it emits "if a < b, go to the likely block; go to the unlikely
+ * block", and ptxas then places the likely block behind all code of the unlikely one. A test of a
+ * flag against zero it writes as "if the flag is 0, go to the unlikely block", so that the likely
+ * one follows. That needs a flag that the compiler does not replace by the comparison which it came
+ * from: this one passes through a double, which is no instruction. */
 SHMEMD_FN int shmemdi_arch_flag(int condition)
 {
 	return __double2loint(__hiloint2double(0, condition));

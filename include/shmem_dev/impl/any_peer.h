@@ -65,9 +65,10 @@ SHMEMD_FN int shmemdi_latched(const shmemd_ctx_t *ctx, int status)
 		       : status;
 }
 
-SHMEMD_FN shmemdi_how_t shmemdi_op_how(const shmemdi_op_t *op, int posts_alone)
+SHMEMD_FN shmemdi_how_t shmemdi_op_how(const shmemdi_op_t *op, int not_coalesced)
 {
-	shmemdi_how_t how = {(uint8_t)op->when, (uint8_t)op->is_blocking, 0, (uint8_t)posts_alone};
+	shmemdi_how_t how = {(uint8_t)op->when, (uint8_t)op->is_blocking, 0,
+			     (uint8_t)not_coalesced};
 	return how;
 }
 
@@ -125,7 +126,7 @@ SHMEMD_FN int shmemdi_flush_before_store(const shmemd_ctx_t *ctx, shmemdi_call_t
 enum shmemdi_outcome {
 	SHMEMDI_NOT_STARTED, /* a check failed, or there is no transport */
 	/* From shmemdi_put_select: the caller must post. From shmemdi_put_of_group, _put_to_target
-	 * and _get_any: they have posted, or the post has failed. */
+	 * and _get_any: they have posted what there was to post, or have failed to. */
 	SHMEMDI_BY_NIC,
 	SHMEMDI_MAPPED /* the group copies */
 };
@@ -221,7 +222,7 @@ SHMEMD_FN int shmemdi_put_of_thread(shmemdi_target_t target, shmemdi_op_t op, sh
 
 	if (shmemdi_put_wqebbs(&put) == 0)
 		return SHMEMD_OK;
-	if (!put.how.posts_alone)
+	if (!put.how.not_coalesced)
 		return shmemdi_latched(target.ep.c.ctx,
 				       SHMEMD_ARCH_INDIRECT(shmemdi_nic_put_lanes)(
 					       shmemdi_ref(&target.ep.c), op.call, put));
@@ -379,7 +380,7 @@ SHMEMD_FN int shmemdi_word_by_nic(const shmemdi_ep_t *ep, shmemdi_call_t call, s
 	shmemdi_reservation_t reserved;
 	shmemdi_put_keys_t keys;
 
-	if (!how.posts_alone)
+	if (!how.not_coalesced)
 		return shmemdi_word_of_lanes(ep, call, word, how);
 	shmemdi_sq_reserve(&ep->c, &reserved, shmemdi_word_wqebbs(word), 1);
 	keys = shmemdi_word_keys(ep, word);
@@ -408,7 +409,7 @@ SHMEMD_FN_ANY_PEER int shmemdi_p_by_nic(shmemdi_ep_t ep, shmemdi_call_t call, sh
 	shmemdi_put_keys_t keys;
 
 	word.kind = SHMEMDI_WORD_STORE;
-	if (!how.posts_alone)
+	if (!how.not_coalesced)
 		return shmemdi_word_of_lanes(&ep, call, word, how);
 	shmemdi_sq_reserve(&ep.c, &reserved, 1, 1);
 	keys = shmemdi_word_keys(&ep, word);

@@ -54,14 +54,15 @@ SHMEMD_FN int shmemdi_syndrome_status(uint32_t syndrome)
 	return SHMEMD_ERR_REFUSED;
 }
 
-/* The operation that a WQE belonged to, as far as its opcode tells. */
+/* The operation that a WQE belonged to, as far as its opcode tells. A DUMP follows the READ of a
+ * get or g, or a fetching atomic; it counts as that of a get. */
 SHMEMD_FN uint32_t shmemdi_wqe_op(uint32_t opcode)
 {
 	if (opcode == SHMEMD_MLX5_RDMA_WRITE)
 		return SHMEMD_OP_PUT;
-	if (opcode == SHMEMD_MLX5_RDMA_READ)
+	if (opcode == SHMEMD_MLX5_RDMA_READ || opcode == SHMEMD_MLX5_DUMP)
 		return SHMEMD_OP_GET;
-	return opcode == SHMEMD_MLX5_DUMP ? SHMEMD_OP_QUIET : SHMEMD_OP_ATOMIC;
+	return SHMEMD_OP_ATOMIC;
 }
 
 #endif

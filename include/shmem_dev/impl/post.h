@@ -3,9 +3,9 @@
 /* Work requests of any kind, posted by the calling thread; threads that call for themselves,
  * converged, are coalesced. This code, of which a unit has one copy, is for operations that wait
  * for a round trip or are rare: gets, fetching atomics, packed values, small blocking puts, puts
- * from unregistered memory, puts in several WQEs, and reservations whose posters took the slow
- * path. What is frequent has code of its own in impl/put.h and impl/quiet.h, in which kind and form
- * are constants.
+ * from unregistered memory, puts whose data take several WQEs, and reservations whose posters took
+ * the slow path. What is frequent has code of its own in impl/put.h and impl/quiet.h, in which kind
+ * and form are constants.
  *
  * Functions return a status, and record errors. */
 #ifndef SHMEMD_IMPL_POST_H
@@ -132,7 +132,7 @@ SHMEMD_FN shmemdi_lanes_t shmemdi_lanes_on(const shmemdi_chan_t *c, uint32_t lik
 SHMEMD_FN shmemdi_lanes_t shmemdi_wr_lanes(const shmemdi_ep_t *ep, const shmemdi_wrs_t *wrs,
 					   uint32_t wqebbs)
 {
-	if (wrs->how.posts_alone || wqebbs * 32 > SHMEMD_MIN_DEPTH)
+	if (wrs->how.not_coalesced || wqebbs * 32 > SHMEMD_MIN_DEPTH)
 		return shmemdi_lanes_self();
 	return shmemdi_lanes_on(&ep->c,
 				wqebbs | (wrs->n - 1) << 2 |

@@ -123,8 +123,8 @@ SHMEMD_FN void shmemdi_nic_write_signal(const shmemdi_ep_t *ep,
  * A blocking put of at most inline_nbytes bytes is not simple: its WQE carries the data, so src is
  * reusable without a wait for the CQE. A non-blocking put of so few bytes is simple: its caller
  * does not wait for the NIC to read src, but would wait for its own loads of src before it could
- * write the WQE. If the snapshot then needs the slow path, it takes the general path all the same,
- * and its WQE carries the data (shmemdi_wr_segment). */
+ * write the WQE. If the snapshot then needs the slow path, such a put of a lone poster takes the
+ * general path all the same, and its WQE carries the data (shmemdi_wr_segment). */
 SHMEMD_FN int shmemdi_is_simple(const shmemdi_ep_t *ep, const shmemdi_put_t *put)
 {
 	uint32_t granule = (uint32_t)1 << SHMEMD_LOG_GRANULE(ep->c.geometry);
@@ -310,7 +310,7 @@ SHMEMD_FN_COLD int shmemdi_nic_put_segments(shmemdi_ref_t ref, shmemdi_call_t ca
 					    shmemdi_put_t put, uint64_t resv,
 					    shmemdi_wr_post_t *post)
 {
-	int is_reserved = put.how.posts_alone;
+	int is_reserved = put.how.not_coalesced;
 	uint32_t n_reserved = is_reserved ? shmemdi_put_wqebbs(&put) : 0;
 	int status = SHMEMD_OK, is_src_free = 1;
 	shmemdi_posted_t posted;

@@ -65,10 +65,10 @@ typedef struct shmemdi_pending {
 
 /* What the caller wants of a posting. */
 typedef struct shmemdi_how_t {
-	uint8_t when;         /* shmemd_ring_mode */
-	uint8_t needs_ticket; /* the caller waits for the CQE, and so needs its number */
-	uint8_t is_flush;     /* a READ that completes everything before it: note it in `flush` */
-	uint8_t posts_alone;  /* the thread posts for itself, not coalesced with other lanes */
+	uint8_t when;          /* shmemd_ring_mode */
+	uint8_t needs_ticket;  /* the caller waits for the CQE, and so needs its number */
+	uint8_t is_flush;      /* a READ that completes everything before it: note it in `flush` */
+	uint8_t not_coalesced; /* by a lone thread, or by one that posts for its group */
 } shmemdi_how_t;
 
 SHMEMD_FN shmemdi_how_t shmemdi_how(int when, int needs_ticket)
@@ -210,8 +210,8 @@ SHMEMD_FN int shmemdi_sq_needs_slow_path(const shmemdi_chan_t *c,
 					    shmemdi_sq_space_index(c, reserved));
 }
 
-/* The slow path. A caller that has loaded other values hands its reservation over (impl/put.h)
- * instead: keeping them across the wait would cost registers. */
+/* The slow path. A lone poster of a simple put hands its reservation over instead (impl/put.h):
+ * keeping the keys that it has loaded across the wait would cost registers. */
 SHMEMD_FN void shmemdi_sq_wait(const shmemdi_chan_t *c, shmemdi_call_t call,
 			       shmemdi_reservation_t *reserved)
 {

@@ -472,9 +472,11 @@ SHMEMD_FN int shmemdi_has_turn(uint64_t ready, uint64_t resv)
 	       (int8_t)(uint8_t)(SHMEMD_RESV_EPOCH(resv) - SHMEMD_READY_EPOCH(ready)) <= 0;
 }
 
-/* Is all that is reserved published, and this thread the one that helps? */
-SHMEMD_FN int shmemdi_may_help(const shmemdi_chan_t *c, uint64_t ready, uint64_t resv,
-			       uint32_t epoch)
+/* Become the helper, if all that is reserved is published: move the epoch of `resv` on, so that no
+ * later poster publishes before the switch, and no other thread helps. Returns 1 if this thread is
+ * the helper. */
+SHMEMD_FN int shmemdi_try_to_help(const shmemdi_chan_t *c, uint64_t ready, uint64_t resv,
+				  uint32_t epoch)
 {
 	uint64_t next = (resv & ~(uint64_t)0xff) | epoch;
 
@@ -506,7 +508,7 @@ SHMEMD_FN_COLD void shmemdi_serve(const shmemd_ctx_t *ctx, const shmemd_channel_
 	if (!shmemdi_order_follows(&o, SHMEMD_READY_EPOCH(ready)))
 		return;
 	if (c.ch == blocked ? !shmemdi_has_turn(ready, resv)
-			    : !shmemdi_may_help(&c, ready, resv, SHMEMD_TAG(o.path)))
+			    : !shmemdi_try_to_help(&c, ready, resv, SHMEMD_TAG(o.path)))
 		return;
 	shmemd_arch_fence_acquire();
 	shmemdi_switch(&c, &o, ready, SHMEMD_RESV_REQUEST(resv), c.ch != blocked);
