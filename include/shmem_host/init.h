@@ -68,17 +68,17 @@ typedef struct shmemh_attr {
  *          on the port after MASTER_PORT, and the secret is made of what the environment says,
  *          so whoever reaches that port and knows the environment can join; none of them: a job
  *          of one PE.
- * job      receives the handle; NULL after a failure, with everything undone: init may be called
- *          again, also for a job of another number of PEs. Only the thread of a hub stays in the
- *          process that made it, up to 10 s after SHMEMH_BOOT_TIMEOUT, to tell PEs that come late
- *          why.
+ * job      receives the handle; NULL after a failure, with everything undone but the loading of
+ *          libraries and a higher stack limit of the CUDA context: init may be called again, also
+ *          for a job of another number of PEs. Only the thread of a hub stays in the process that
+ *          made it, up to 10 s after SHMEMH_BOOT_TIMEOUT, to tell PEs that come late why.
  * Returns  SHMEMH_OK; ERR_ARGUMENT; ERR_OPTION; ERR_BOOTSTRAP; ERR_TIMEOUT (text names the PEs
  *          that did not come within SHMEMH_BOOT_TIMEOUT); ERR_VERSION (PEs run different
  *          runtimes); ERR_MISMATCH (options or heap kinds of PEs differ); ERR_NIC (NICs cannot be
  *          connected, or cannot register memory); ERR_CUDA; ERR_SYSTEM; ERR_NO_MEMORY; ERR_PEER.
  *          A failure of one PE is that of all: the others get its status, and their lines name
- *          it (its own line has no number); but ERR_TIMEOUT if that PE failed before it could
- *          connect to the hub.
+ *          it (its own line has no number); but ERR_TIMEOUT if that PE failed before the hub
+ *          admitted it, and with a bootstrap of the caller it may be ERR_PEER.
  * GPU      uses the calling thread's current CUDA context; creates none. cudaSetDevice creates it,
  *          before CUDA 12.0 only with a call that uses the GPU, such as cudaFree(0).
  */

@@ -10,7 +10,7 @@
 #include "ib/queue.h"
 #include "ib/start.h"
 
-int shmemhi_ib_find_ports(shmemh_t *job)
+int shmemhi_ib_load_and_open(shmemh_t *job)
 {
 	shmemhi_ib_t *ib = calloc(1, sizeof *ib);
 	int status;

@@ -81,7 +81,7 @@ int shmemhi_ib_open(shmemh_t *job)
 		status = shmemhi_fail(&job->err, SHMEMH_ERR_NIC, "SHMEMH_IB is off on PE %d",
 				      job->pe);
 	else
-		status = shmemhi_ib_find_ports(job);
+		status = shmemhi_ib_load_and_open(job);
 	status = shmemhi_agree(job, status);
 	if (status == SHMEMH_OK)
 		status = shmemhi_ib_choose_and_create(job);

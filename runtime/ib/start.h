@@ -11,9 +11,9 @@
  * go on without NICs. Returns SHMEMH_OK; ERR_OPTION. */
 int shmemhi_ib_check_options(shmemh_t *job);
 
-/* Find the ports that this PE can use; sets job->ib. Not collective. On failure job->ib is NULL,
- * and the line says why this PE has no usable NIC. */
-int shmemhi_ib_find_ports(shmemh_t *job);
+/* Load the RDMA libraries and open all ports that this PE can use; sets job->ib. Not collective. On
+ * failure job->ib is NULL, and the line says why this PE has no usable NIC. */
+int shmemhi_ib_load_and_open(shmemh_t *job);
 
 /* Choose the NICs of all PEs and create this PE's queues. Collective; the same result on every
  * PE. */

@@ -6,7 +6,7 @@
 #include "ib/ib.h"
 #include "ib/start.h"
 
-int shmemhi_ib_find_ports(shmemh_t *job)
+int shmemhi_ib_load_and_open(shmemh_t *job)
 {
 	return shmemhi_fail(
 		&job->err, SHMEMH_ERR_NIC,

@@ -227,7 +227,8 @@ static void give_home(choice_t *c, int pe)
 	set_home(c, pe, port);
 }
 
-/* Is it better for that PE, and for no other worse, to have the other port as home? */
+/* Would that PE share the other port with fewer PEs than its own, or with as many, on a card with
+ * fewer? */
 static bool is_better(choice_t *c, int pe, int port)
 {
 	int now = c->home[pe], before, after;
@@ -241,8 +242,9 @@ static bool is_better(choice_t *c, int pe, int port)
 	return after < before;
 }
 
-/* Moves by which ports stay as loaded, and cards get more even. The sum of the squares of the loads
- * decreases with each, so it ends. */
+/* Move PEs to better ports. After round 2 no PE has a port that is less loaded, so a move exchanges
+ * the loads of two ports, and cards get more even: the sum of the squares of their loads decreases
+ * with each, so it ends. */
 static void even_cards(choice_t *c)
 {
 	for (int moved = 1; moved;) {
