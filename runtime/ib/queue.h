@@ -63,7 +63,7 @@ struct shmemhi_queue_mem {
 int shmemhi_ib_check_nic_options(shmemh_t *job, const shmemhi_open_port_t *port);
 
 /* Allocate and register the memory of all links, and set the pointers of the links into it.
- * queue_mem exists, zeroed. */
+ * queue_mem exists, zeroed but for port and n_links. */
 int shmemhi_queue_mem_open(shmemh_t *job, shmemhi_ib_t *ib);
 
 /* ib/queue_gpu.c: b->nbytes of the GPU's memory, zeroed and registered. Failed: a line in why, and

@@ -54,15 +54,16 @@ SHMEMD_FN int shmemdi_syndrome_status(uint32_t syndrome)
 	return SHMEMD_ERR_REFUSED;
 }
 
-/* The operation that a WQE belonged to, as far as its opcode tells. A DUMP follows the READ of a
- * get or g, or a fetching atomic; it counts as that of a get. */
+/* The operation that the error record names for a WQE, as far as its opcode tells: the one that it
+ * belongs to, but a quiet for a DUMP, whose WQE does not say whether it follows the READ of a get or
+ * a fetching atomic. */
 SHMEMD_FN uint32_t shmemdi_wqe_op(uint32_t opcode)
 {
 	if (opcode == SHMEMD_MLX5_RDMA_WRITE)
 		return SHMEMD_OP_PUT;
-	if (opcode == SHMEMD_MLX5_RDMA_READ || opcode == SHMEMD_MLX5_DUMP)
+	if (opcode == SHMEMD_MLX5_RDMA_READ)
 		return SHMEMD_OP_GET;
-	return SHMEMD_OP_ATOMIC;
+	return opcode == SHMEMD_MLX5_DUMP ? SHMEMD_OP_QUIET : SHMEMD_OP_ATOMIC;
 }
 
 #endif
