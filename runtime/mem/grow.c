@@ -276,7 +276,7 @@ static int map_slices(shmemh_t *job, const shmemhi_growth_t *g, int fd)
 	return status;
 }
 
-static int share(shmemh_t *job, const shmemhi_growth_t *g)
+static int share_and_map(shmemh_t *job, const shmemhi_growth_t *g)
 {
 	int *fds = malloc((size_t)job->n_pes * sizeof *fds);
 	int leader = job->mem->leader;
@@ -306,7 +306,7 @@ int shmemhi_grow(shmemh_t *job, uint64_t nbytes)
 	 * allocate from it. */
 	shmemhi_asan_forbid(job, g.offset, nbytes);
 	if (status == SHMEMH_OK)
-		status = shmemhi_agree(job, share(job, &g));
+		status = shmemhi_agree(job, share_and_map(job, &g));
 	if (status == SHMEMH_OK && job->mem->on_growth)
 		status = job->mem->on_growth(job, g.offset, g.nbytes);
 	if (status != SHMEMH_OK) {

@@ -143,8 +143,8 @@ typedef struct shmemdi_copying_t {
  * completes what was sent by RDMA on this channel; only the leader's status says whether that
  * failed, so the caller votes (shmemdi_is_flushed). Latches the status.
  *
- * No group sync here: the group's barrier is no constant in a function out of line, and ptxas would
- * count all 16 barriers as used. */
+ * No group sync here, but in check builds: the group's barrier is no constant in a function out of
+ * line, and ptxas would count all 16 barriers as used. */
 SHMEMD_FN_ANY_PEER shmemdi_copying_t shmemdi_put_select(const shmemd_ctx_t *ctx,
 							shmemdi_target_t target, shmemdi_op_t op,
 							shmemdi_signal_t sig)

@@ -55,8 +55,8 @@ SHMEMD_FN int shmemdi_syndrome_status(uint32_t syndrome)
 }
 
 /* The operation that the error record names for a WQE, as far as its opcode tells: the one that it
- * belongs to, but a quiet for a DUMP, whose WQE does not say whether it follows the READ of a get or
- * a fetching atomic. */
+ * belongs to, but a quiet for a DUMP, whose WQE does not say whether it follows the READ of a get
+ * or a fetching atomic. */
 SHMEMD_FN uint32_t shmemdi_wqe_op(uint32_t opcode)
 {
 	if (opcode == SHMEMD_MLX5_RDMA_WRITE)
