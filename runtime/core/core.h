@@ -6,8 +6,8 @@
 
 #include "job/job.h"
 
-/* Phase: the sync memory of all slots for teams; the world and node team with their device tables.
- */
+/* Phase: the sync memory of all slots for teams; the world and node team with their device tables;
+ * then the threads of fail-over. close stops these first. */
 int shmemhi_teams_open(shmemh_t *job);
 void shmemhi_teams_close(shmemh_t *job);
 

@@ -302,8 +302,8 @@ int shmemhi_grow(shmemh_t *job, uint64_t nbytes)
 	 * create. */
 	int status = shmemhi_agree(job, create_own(job, &g));
 
-	/* Poison the new memory before the next agreement: after it other PEs of this process may
-	 * allocate from it. */
+	/* Poison the new memory before the agreements that follow: after the last of them other PEs
+	 * of this process may allocate from it. */
 	shmemhi_asan_forbid(job, g.offset, nbytes);
 	if (status == SHMEMH_OK)
 		status = shmemhi_agree(job, share_and_map(job, &g));

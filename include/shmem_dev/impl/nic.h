@@ -2,9 +2,9 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* A channel, and memory as its NIC addresses it.
  *
- * The symmetric heap is registered; its addresses in WQEs are offsets. Other memory is not: puts
- * from there travel within WQEs, gets return through bounce buffers. That is slower, but works for
- * any memory. */
+ * The symmetric heap is registered; its addresses in WQEs are offsets. Other memory of the program
+ * is not: puts from there travel within WQEs, gets return through bounce buffers, which have a key
+ * of their own. That is slower, but works for any memory. */
 #ifndef SHMEMD_IMPL_NIC_H
 #define SHMEMD_IMPL_NIC_H
 

@@ -107,7 +107,7 @@ SHMEMD_FN int shmemdi_quiet(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd
 		return status;
 	shmemdi_check_sources(ctx, call);
 	/* After the group sync the errors of all threads have happened before. A thread at the end
-	 * looks at the latch: the leader of a block, in another warp, does not wait for it. */
+	 * looks at the latch: the leader of a block, usually in another warp, does not wait. */
 	shmemd_group_sync(g);
 	if (shmemdi_is_at_end(g))
 		peeked = shmemdi_latch_peek(ctx);

@@ -364,7 +364,7 @@ SHMEMD_FN_COLD int shmemdi_nic_put_lanes(shmemdi_ref_t ref, shmemdi_call_t call,
 	return shmemdi_cq_wait(ref, call, ticket, shmemdi_limit_default(ref.ctx, ref.pe));
 }
 
-/* Reserve for a put by a thread alone. If the put is simple, the caller then loads the keys
+/* Reserve for a put that is not coalesced. If the put is simple, the caller then loads the keys
  * (shmemdi_put_keys) in the same trip to memory, and posts; else it calls shmemdi_nic_put_reserved.
  *
  * Its test (shmemdi_is_simple) is a branch of its own, before the keys are loaded: ptxas orders

@@ -25,7 +25,7 @@ SHMEMD_FN int shmemdi_nic_is_connected(const shmemd_ctx_t *ctx)
  * in memory, which takes a trip each time, since the acquire of every posting invalidates the L1.
  */
 typedef struct shmemdi_target_t {
-	shmemdi_ep_t ep;   /* the context's channel to the PE; no addresses without a NIC */
+	shmemdi_ep_t ep; /* the context's channel to the PE; no channel and no keys without a NIC */
 	int may_be_mapped; /* 0: by NIC */
 } shmemdi_target_t;
 
