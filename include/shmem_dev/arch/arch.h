@@ -22,7 +22,7 @@
  *   uint32_t shmemd_arch_tid(void)       index in its block
  *   uint32_t shmemd_arch_ntids(void)     threads in its block
  *   int      shmemd_arch_is_first(void)  tid == 0, cheaper than by the tid
- *   int      shmemd_arch_ends_row(void)  the last one along x; so is the last thread of the block
+ *   int      shmemd_arch_ends_row(void)  last in its row along x, as the last thread of a block is
  *   uint32_t shmemd_arch_lane(void)      tid % 32
  *   uint32_t shmemd_arch_block(void)     index of its block in the grid
  *   uint32_t shmemd_arch_nblocks(void)   blocks in the grid

@@ -20,10 +20,10 @@
 /* Which threads of a group may signal after its fence or quiet. A constant at each call. */
 enum shmemdi_signallers { SHMEMDI_ALL_SIGNAL, SHMEMDI_LEADER_SIGNALS };
 
-/* Is this the thread of rank 0, or at the end of the group? Of a block these do without the rank:
- * to compute it from three coordinates, before the group sync, takes every warp ten instructions,
- * and a quiet of a block up to 0.04 us (H200). A block of several rows has several threads at the
- * end. */
+/* Is this the thread of rank 0, or at the end of the group? For a block these functions do not use
+ * the rank: computing it from three coordinates costs every warp ten instructions before the group
+ * sync, and a quiet of a block up to 0.04 us (H200). A block of several rows has several threads at
+ * the end. */
 SHMEMD_FN int shmemdi_leads(shmemd_group_t g)
 {
 	return g.bar == 0 ? shmemd_arch_is_first() : g.rank == 0;
