@@ -164,8 +164,8 @@ typedef struct shmemd_ctx {
 	/* To switch a channel (abi/replay.h), pinned host memory; NULL without SHMEMD_CTX_FT. */
 	struct shmemd_switch_order *switch_order;
 	/* Bytes, a multiple of 2^SHMEMD_STRIDE_LOG_UNIT; may be negative. From this PE's heap to
-	 * that of each member of the range it is at most 2^31 such units, 2^52 bytes: a process
-	 * that names no addresses gets none so far apart. */
+	 * that of each member of the range it is at most 2^31 such units, 2^52 bytes: mmap and
+	 * CUDA place ranges closer together if the caller requests no address. */
 	int64_t mapped_stride;
 	/* Since 1.2. */
 	shmemd_faults_t *faults; /* count of reports to the host, followed by a report for each
