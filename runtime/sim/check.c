@@ -82,8 +82,8 @@ static uint64_t hash_of(const unsigned char *at, size_t nbytes)
 	return hash;
 }
 
-/* One that is kept already stays as it was when the first call named it: several blocks make one
- * transfer, and another may have written the source before the last of them calls. */
+/* A source that is kept already keeps its hash: several blocks make one transfer, and one of them
+ * may have written the source, wrongly, before the last one calls. */
 void shmemsim_nbi_source(const void *src, size_t nbytes)
 {
 	source_t *s;
