@@ -365,6 +365,7 @@ SHMEMD_FN shmemdi_how_t shmemdi_word_how(int when)
 	return how;
 }
 
+/* By NIC, by converged lanes together. Latches what it returns. */
 SHMEMD_FN int shmemdi_word_of_lanes(const shmemdi_ep_t *ep, shmemdi_call_t call,
 				    shmemdi_word_t word, shmemdi_how_t how)
 {

@@ -245,7 +245,7 @@ SHMEMD_FN void shmemdi_put_signal_grid(const shmemd_ctx_t *ctx, shmemd_grid_t gr
 	if (base)
 		shmemdi_put_part(shmemdi_grid_part(grid, op), copying.shift);
 	else
-		(void)shmemdi_grid_put_nic(ctx, grid, op, copying);
+		(void)shmemdi_grid_put_nic(ctx, grid, op, copying); /* latched there */
 	shmemdi_grid_signal(ctx, grid, op, sig, base, arrived);
 }
 
