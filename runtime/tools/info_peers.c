@@ -58,12 +58,10 @@ static void print(int n, const about_t *all, const char *matrix)
 			printf("  %c", matrix[pe * n + to]);
 		printf("\n");
 	}
-	printf("\nM mapped; N by NIC, from the port of the row's PE to that of the column's; B "
-	       "mapped over a link\nwithout atomics; - not reached: not mapped, and no NIC is used "
-	       "(a "
-	       "line of warning says why).\nAtomics of a team with a member N or B go by NIC, also "
-	       "to "
-	       "M.\n");
+	printf("\nM mapped; N by NIC, from the port of the row's PE to that of the column's; "
+	       "B mapped over a link\nwithout atomics; - not reached: not mapped, and no NIC is "
+	       "used (a line of warning says why).\nAtomics of a team with a member N or B go by "
+	       "NIC, also to M.\n");
 }
 
 /* Collective over the job. */
