@@ -94,7 +94,7 @@ static int create(shmemhi_mem_t *mem, uint64_t nbytes, shmemhi_extent_t *extent,
 	extent->handle = handle;
 	extent->nbytes = nbytes;
 	extent->held = 1;
-	extent->own = 1;
+	extent->created = 1;
 	status = CHECK(mem, err, "cuMemExportToShareableHandle",
 		       mem->cuctx->cuda.mem_export(&fd, handle, SHMEMHI_CU_HANDLE_POSIX_FD, 0));
 	if (status != SHMEMH_OK)
@@ -123,15 +123,15 @@ static int import(shmemhi_mem_t *mem, int fd, uint64_t nbytes, shmemhi_extent_t 
 	return SHMEMH_OK;
 }
 
-/* List the devices that need access to a mapping of this PE: its own GPU and, for memory created
- * here, the GPUs of the PEs in this process, which use the same address. Returns their number,
- * n_pes at most. */
-static size_t access_list(const shmemhi_mem_t *mem, int own, shmemhi_cu_access_t *list)
+/* List the devices that need access to a mapping of this PE: its own GPU and, for memory that this
+ * PE created, the GPUs of the PEs in this process, which use the same address. Returns their
+ * number, n_pes at most. */
+static size_t access_list(const shmemhi_mem_t *mem, int created, shmemhi_cu_access_t *list)
 {
 	size_t n = 1;
 
 	list[0] = (shmemhi_cu_access_t){own_device(mem), SHMEMHI_CU_ACCESS_READWRITE};
-	for (int pe = 0; own && mem->ids && pe < mem->n_pes; pe++) {
+	for (int pe = 0; created && mem->ids && pe < mem->n_pes; pe++) {
 		int known = !mem->peers[pe].in_process;
 
 		for (size_t i = 0; i < n; i++)
@@ -154,7 +154,7 @@ static int map(shmemhi_mem_t *mem, char *at, shmemhi_extent_t *extent, shmemhi_e
 
 	if (!list)
 		return shmemhi_fail(err, SHMEMH_ERR_NO_MEMORY, "heap: no memory for a list");
-	n = access_list(mem, extent->own, list);
+	n = access_list(mem, extent->created, list);
 	status = CHECK(mem, err, "cuMemMap",
 		       cuda->mem_map(ptr, extent->nbytes, 0, extent->handle, 0));
 	if (status == SHMEMH_OK) {

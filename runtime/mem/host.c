@@ -100,7 +100,6 @@ static int create(shmemhi_mem_t *mem, uint64_t nbytes, shmemhi_extent_t *extent,
 	extent->nbytes = nbytes;
 	extent->fd = fd;
 	extent->held = 1;
-	extent->own = 1;
 	return SHMEMH_OK;
 }
 
