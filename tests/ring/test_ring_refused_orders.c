@@ -93,6 +93,24 @@ static void impossible_count_ends_the_channel(void **state)
 	rig_executed_error = 0;
 }
 
+/* The channel fails for another reason while a thread carries out such an order: the status that was
+ * stored first stays. */
+static void first_status_stays(void **state)
+{
+	static shmemd_channel_t words;
+	shmemdi_chan_t c = {.ch = &words};
+	uint64_t next = SHMEMD_PATH_WORD(2, 0, 0, 0), stored;
+
+	(void)state;
+	words.path = SHMEMD_PATH_WORD(1, 0, 0, 0) | SHMEMD_PATH_FAILED(SHMEMD_ERR_PEER);
+	stored = shmemdi_set_path(&c, next | SHMEMD_PATH_FAILED(SHMEMD_ERR_PATH));
+	assert_int_equal(stored, next | SHMEMD_PATH_FAILED(SHMEMD_ERR_PEER));
+	assert_int_equal(words.path, stored);
+	words.path = SHMEMD_PATH_WORD(1, 0, 0, 0);
+	stored = shmemdi_set_path(&c, next | SHMEMD_PATH_FAILED(SHMEMD_ERR_PATH));
+	assert_int_equal(stored, next | SHMEMD_PATH_FAILED(SHMEMD_ERR_PATH));
+}
+
 /* A mistake of the program that only the switch finds: the channel ends as usual, and none of its
  * requests is repeated. */
 enum { NO_KEY = 5 };
@@ -190,6 +208,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(channels_are_ended),
 		cmocka_unit_test(impossible_count_ends_the_channel),
+		cmocka_unit_test(first_status_stays),
 		cmocka_unit_test(refusals_end_channels),
 		cmocka_unit_test(orders_that_are_not_new),
 	};

@@ -324,13 +324,15 @@ SHMEMD_FN uint64_t shmemdi_drain(const shmemdi_chan_t *c, uint64_t done)
 	return done;
 }
 
-/* Store the path's word. A channel that has failed stays so. Returns what was stored. */
+/* Store the path's word, which may have a status. A channel that has failed stays so, with the
+ * status that it has. Returns what was stored. */
 SHMEMD_FN uint64_t shmemdi_set_path(const shmemdi_chan_t *c, uint64_t path)
 {
 	uint64_t seen = shmemd_arch_ld_relaxed_u64(&c->ch->path), now, old;
 
 	for (;;) {
-		now = path | (seen & SHMEMD_PATH_FAILED(0xff));
+		now = SHMEMD_PATH_STATUS(seen) ? path & ~SHMEMD_PATH_FAILED(0xff) : path;
+		now |= seen & SHMEMD_PATH_FAILED(0xff);
 		old = shmemd_arch_atom_cas_u64(&c->ch->path, seen, now);
 		if (old == seen)
 			return now;
