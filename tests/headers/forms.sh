@@ -27,7 +27,7 @@ done
 
 # expect count form: so many operations that post by NIC are functions in the PTX.
 expect() {
-	n=$(grep -aoE 'shmemdi_(put_of_group|p_by_nic|(put|store|add8|update)_post)' \
+	n=$(grep -aoE 'shmemdi_(put_of_group|(p|add8|update)_by_nic|(put|store|add8)_post)' \
 		"$work/forms.ptx" | sort -u | wc -l)
 	case $1 in
 	some) [ "$n" -gt 0 ] ;;

@@ -327,9 +327,24 @@ SHMEMD_FN void shmemdi_word_at(char *to, shmemdi_op_t op, int kind, uint64_t val
 		shmemdi_p2p_red8(to, kind, value);
 }
 
-/* By NIC, by a thread that has reserved for the word and loaded its keys. Each latches what it
- * returns. Three functions: with the kind, and that of an addition the width, as constants a WQE
- * takes less than half the instructions. */
+/* How a thread posts a word. */
+SHMEMD_FN shmemdi_how_t shmemdi_word_how(int when)
+{
+	shmemdi_how_t how = {(uint8_t)when, 0, 0, (uint8_t)shmemd_arch_is_alone()};
+	return how;
+}
+
+/* By NIC, by converged lanes together. Latches what it returns. */
+SHMEMD_FN int shmemdi_word_of_lanes(const shmemdi_ep_t *ep, shmemdi_call_t call,
+				    shmemdi_word_t word, shmemdi_how_t how)
+{
+	return shmemdi_latched(ep->c.ctx, SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_lanes)(
+						  shmemdi_ref(&ep->c), call, word, how));
+}
+
+/* By NIC, by a thread that has reserved for a word of 8 bytes and loaded its keys. Each latches what
+ * it returns. Two functions: with the kind as a constant a WQE takes less than half the
+ * instructions. */
 SHMEMD_FN_ANY_PEER int shmemdi_store_post(shmemdi_ep_t ep, shmemdi_call_t call, shmemdi_word_t word,
 					  shmemdi_how_t how, shmemdi_reservation_t reserved,
 					  shmemdi_put_keys_t keys)
@@ -350,32 +365,34 @@ SHMEMD_FN_ANY_PEER int shmemdi_add8_post(shmemdi_ep_t ep, shmemdi_call_t call, s
 			       shmemdi_nic_word_post(&ep, call, word, 1, how, &reserved, keys));
 }
 
-SHMEMD_FN_ANY_PEER int shmemdi_update_post(shmemdi_ep_t ep, shmemdi_call_t call,
-					   shmemdi_word_t word, shmemdi_how_t how,
-					   shmemdi_reservation_t reserved, shmemdi_put_keys_t keys)
+/* A signal or an addition of 8 bytes by NIC. The loads of a thread alone are inline, as those of
+ * shmemdi_put_of_thread. */
+SHMEMD_FN int shmemdi_word_at_call(const shmemdi_ep_t *ep, shmemdi_call_t call, shmemdi_word_t word,
+				   int when)
 {
-	return shmemdi_latched(ep.c.ctx,
-			       shmemdi_nic_word_post(&ep, call, word, 1, how, &reserved, keys));
+	shmemdi_how_t how = shmemdi_word_how(when);
+	shmemdi_reservation_t reserved;
+	shmemdi_put_keys_t keys;
+
+	if (!how.not_coalesced)
+		return shmemdi_word_of_lanes(ep, call, word, how);
+	shmemdi_sq_reserve(&ep->c, &reserved, 1, 1);
+	keys = shmemdi_word_keys(ep, word);
+	if (word.kind == SHMEMDI_WORD_STORE)
+		return shmemdi_store_post(*ep, call, word, how, reserved, keys);
+	return shmemdi_add8_post(*ep, call, word, how, reserved, keys);
 }
 
-/* How a thread posts a word. */
-SHMEMD_FN shmemdi_how_t shmemdi_word_how(int when)
-{
-	shmemdi_how_t how = {(uint8_t)when, 0, 0, (uint8_t)shmemd_arch_is_alone()};
-	return how;
-}
-
-/* By NIC, by converged lanes together. Latches what it returns. */
-SHMEMD_FN int shmemdi_word_of_lanes(const shmemdi_ep_t *ep, shmemdi_call_t call,
-				    shmemdi_word_t word, shmemdi_how_t how)
-{
-	return shmemdi_latched(ep->c.ctx, SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_lanes)(
-						  shmemdi_ref(&ep->c), call, word, how));
-}
-
-/* By NIC. The loads of a thread alone are inline, as those of shmemdi_put_of_thread. */
-SHMEMD_FN int shmemdi_word_by_nic(const shmemdi_ep_t *ep, shmemdi_call_t call, shmemdi_word_t word,
-				  int when)
+/* A word by NIC, all in one function, which has the YIELD (shmemdi_put_of_thread): a p, an atomic.
+ * At the call the strong loads would put a YIELD into each loop around it, and the operands of the
+ * rest would take registers from the loop. To a mapped PE one thread made 14.9 million p a second,
+ * not 17.9, and 12.2 million additions, not 20.5; 1024 threads made 5.1 thousand million p, not
+ * 7.8, and 4.4 thousand million additions to one word, not 6.9 (H200, nvcc 13.0). By NIC the
+ * function costs a p 2330 cycles, as much as a put, and an addition 2550 in place of 2230. So
+ * signals and the additions of channel.h, which are for the NIC path, are posted at the call
+ * (shmemdi_word_at_call). With SHMEMD_NIC_INLINE all are. */
+SHMEMD_FN int shmemdi_word_apart(const shmemdi_ep_t *ep, shmemdi_call_t call, shmemdi_word_t word,
+				 int is_amo, int when)
 {
 	shmemdi_how_t how = shmemdi_word_how(when);
 	shmemdi_reservation_t reserved;
@@ -385,37 +402,42 @@ SHMEMD_FN int shmemdi_word_by_nic(const shmemdi_ep_t *ep, shmemdi_call_t call, s
 		return shmemdi_word_of_lanes(ep, call, word, how);
 	shmemdi_sq_reserve(&ep->c, &reserved, shmemdi_word_wqebbs(word), 1);
 	keys = shmemdi_word_keys(ep, word);
-	if (word.kind == SHMEMDI_WORD_STORE)
-		return shmemdi_store_post(*ep, call, word, how, reserved, keys);
-	if (word.kind == SHMEMDI_AMO_ADD && word.width == 8)
-		return shmemdi_add8_post(*ep, call, word, how, reserved, keys);
-	return shmemdi_update_post(*ep, call, word, how, reserved, keys);
+	return shmemdi_latched(ep->c.ctx, shmemdi_nic_word_post(ep, call, word, is_amo, how,
+								&reserved, keys));
 }
 
-/* A p by NIC: all of it in one function, which has the YIELD (shmemdi_put_of_thread). At the call
- * the strong loads would put a YIELD into each loop around it, and the operands of the rest would
- * take registers from the loop: one thread made 14.9 million p a second to a mapped PE, not 17.9,
- * and 1024 threads 5.1 thousand million, not 7.8 (H200, nvcc 13.0). With SHMEMD_NIC_INLINE it is at
- * the call.
- *
- * Signals and atomics are always at the call, for their NIC path: in such a function an addition by
- * NIC took 2550 cycles, not 2230, more than a put (2360). To a mapped PE additions would gain as p
- * did: one thread would make 20.5 million a second, not 12.2 (NVSHMEM: 7.2), and 1024 threads that
- * add to one word 6.9 thousand million, not 4.4 (NVSHMEM: 4.8). */
 SHMEMD_FN_ANY_PEER int shmemdi_p_by_nic(shmemdi_ep_t ep, shmemdi_call_t call, shmemdi_word_t word,
 					int when)
 {
-	shmemdi_how_t how = shmemdi_word_how(when);
-	shmemdi_reservation_t reserved;
-	shmemdi_put_keys_t keys;
-
 	word.kind = SHMEMDI_WORD_STORE;
-	if (!how.not_coalesced)
-		return shmemdi_word_of_lanes(&ep, call, word, how);
-	shmemdi_sq_reserve(&ep.c, &reserved, 1, 1);
-	keys = shmemdi_word_keys(&ep, word);
-	return shmemdi_latched(ep.c.ctx,
-			       shmemdi_nic_word_post(&ep, call, word, 0, how, &reserved, keys));
+	return shmemdi_word_apart(&ep, call, word, 0, when);
+}
+
+SHMEMD_FN_ANY_PEER int shmemdi_add8_by_nic(shmemdi_ep_t ep, shmemdi_call_t call,
+					   shmemdi_word_t word, int when)
+{
+	word.kind = SHMEMDI_AMO_ADD;
+	word.width = 8;
+	return shmemdi_word_apart(&ep, call, word, 1, when);
+}
+
+SHMEMD_FN_ANY_PEER int shmemdi_update_by_nic(shmemdi_ep_t ep, shmemdi_call_t call,
+					     shmemdi_word_t word, int when)
+{
+	return shmemdi_word_apart(&ep, call, word, 1, when);
+}
+
+/* at_call: as shmemdi_word_any. */
+SHMEMD_FN int shmemdi_word_by_nic(const shmemdi_ep_t *ep, shmemdi_call_t call, shmemdi_word_t word,
+				  int when, int at_call)
+{
+	if (at_call)
+		return shmemdi_word_at_call(ep, call, word, when);
+	if (word.kind == SHMEMDI_WORD_STORE)
+		return shmemdi_p_by_nic(*ep, call, word, when);
+	if (word.kind == SHMEMDI_AMO_ADD && word.width == 8)
+		return shmemdi_add8_by_nic(*ep, call, word, when);
+	return shmemdi_update_by_nic(*ep, call, word, when);
 }
 
 #define SHMEMDI_USE_NIC (-1) /* beside enum shmemd_status */
@@ -442,9 +464,10 @@ SHMEMD_FN_ANY_PEER int shmemdi_word_mapped(const shmemd_ctx_t *ctx, uint32_t fla
 
 /* A word of op.nbytes bytes at any PE: stored or updated, as kind (shmemdi_word_op) says, except
  * ADDF. Latches what it returns: if the caller did so, the path to a mapped PE would test the
- * status, too. is_p, a constant at each call: by NIC through shmemdi_p_by_nic. */
+ * status, too. at_call, a constant at each call: by NIC it is posted there (shmemdi_word_at_call),
+ * and is a store or addition of 8 bytes. */
 SHMEMD_FN int shmemdi_word_any(const shmemd_ctx_t *ctx, shmemdi_target_t target, shmemdi_op_t op,
-			       int kind, uint64_t value, int is_p)
+			       int kind, uint64_t value, int at_call)
 {
 	shmemdi_word_t word = {op.sym, value, (uint32_t)op.nbytes, kind};
 	int status = SHMEMDI_USE_NIC;
@@ -454,9 +477,7 @@ SHMEMD_FN int shmemdi_word_any(const shmemd_ctx_t *ctx, shmemdi_target_t target,
 					     target.may_be_mapped, op, kind, value);
 	if (!SHMEMDI_WITH_NIC || status != SHMEMDI_USE_NIC)
 		return status;
-	if (is_p)
-		return shmemdi_p_by_nic(target.ep, op.call, word, op.when);
-	return shmemdi_word_by_nic(&target.ep, op.call, word, op.when);
+	return shmemdi_word_by_nic(&target.ep, op.call, word, op.when, at_call);
 }
 
 /* The old value of a mapped word, which kind (shmemdi_word_op) updates; FETCH and LOAD only read

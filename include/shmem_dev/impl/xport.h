@@ -88,19 +88,15 @@ SHMEMD_FN shmemdi_op_t shmemdi_op_word(shmemdi_call_t call, const void *sym, uin
 	return shmemdi_op(call, shmemd_thread(), sym, 0, width, pe);
 }
 
-/* Store or update a word. is_p: as shmemdi_word_any. */
+/* Store or update a word. at_call: as shmemdi_word_any. */
 SHMEMD_FN void shmemdi_store_or_update(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind,
-				       uint64_t value, int is_p)
+				       uint64_t value, int at_call)
 {
 	if (shmemdi_word_uses_stride(ctx, op, kind))
 		shmemdi_word_at(shmemdi_strided_at(ctx, op.sym, op.pe), op, kind, value);
 	else
-		(void)shmemdi_word_any(ctx, shmemdi_target(ctx, op.pe), op, kind, value, is_p);
-}
-
-SHMEMD_FN void shmemdi_update(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, uint64_t value)
-{
-	shmemdi_store_or_update(ctx, op, kind, value, 0);
+		(void)shmemdi_word_any(ctx, shmemdi_target(ctx, op.pe), op, kind, value,
+				       at_call);
 }
 
 /* The old value of a word, in *old unless the call fails. */
@@ -124,7 +120,7 @@ SHMEMD_FN int shmemdi_fetch(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, 
 
 SHMEMD_FN void shmemdi_p(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint64_t bits)
 {
-	shmemdi_store_or_update(ctx, op, SHMEMDI_WORD_STORE, bits, 1);
+	shmemdi_store_or_update(ctx, op, SHMEMDI_WORD_STORE, bits, 0);
 }
 
 SHMEMD_FN int shmemdi_g(const shmemd_ctx_t *ctx, shmemdi_op_t op, void *value)
@@ -134,7 +130,7 @@ SHMEMD_FN int shmemdi_g(const shmemd_ctx_t *ctx, shmemdi_op_t op, void *value)
 
 SHMEMD_FN void shmemdi_amo(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, uint64_t value)
 {
-	shmemdi_update(ctx, op, kind, value);
+	shmemdi_store_or_update(ctx, op, kind, value, 0);
 }
 
 /* Add to a float or double. By NIC it is a loop of compare-and-swaps, and may fail. */
@@ -172,7 +168,7 @@ SHMEMD_FN void shmemdi_signal_op(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmem
 	op.sym = (char *)sig.word;
 	op.nbytes = 8;
 	if (!SHMEMDI_CHECKING || status == SHMEMD_OK)
-		shmemdi_update(ctx, op, shmemdi_signal_kind(sig), sig.value);
+		shmemdi_store_or_update(ctx, op, shmemdi_signal_kind(sig), sig.value, 1);
 	else
 		shmemdi_latch(ctx, status);
 }
@@ -198,7 +194,7 @@ SHMEMD_FN int shmemdi_signal_behind(const shmemd_ctx_t *ctx, shmemdi_op_t op, sh
 	}
 	return shmemdi_word_any(ctx, shmemdi_target_nic(ctx, op.pe, ctx->channel),
 				shmemdi_op_word(op.call, sig.word, 8, op.pe),
-				shmemdi_signal_kind(sig), sig.value, 0);
+				shmemdi_signal_kind(sig), sig.value, 1);
 }
 
 /* Can the calling threads store the data and update the signal themselves, without shmemdi_put_any?
@@ -273,7 +269,7 @@ SHMEMD_FN void shmemdi_amo_ordered(const shmemd_ctx_t *ctx, shmemdi_op_t op, uin
 {
 	if (shmemdi_check_pe(ctx, op.call, op.pe) == SHMEMD_OK)
 		shmemdi_fence_stores(ctx, ctx->flags, op.pe);
-	shmemdi_amo(ctx, op, SHMEMDI_AMO_ADD, value);
+	shmemdi_store_or_update(ctx, op, SHMEMDI_AMO_ADD, value, op.nbytes == 8);
 }
 
 SHMEMD_FN void shmemdi_signal_ordered(const shmemd_ctx_t *ctx, shmemdi_op_t op,
