@@ -74,7 +74,7 @@ SHMEMD_FN int shmemd_failed_pe(const shmemd_ctx_t *ctx)
 {
 	int pe;
 
-	shmemdi_is_gone(ctx, SHMEMDI_ANY_PE, &pe);
+	shmemdi_pe_failed(ctx, SHMEMDI_ANY_PE, &pe);
 	return pe;
 }
 

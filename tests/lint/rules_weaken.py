@@ -11,7 +11,7 @@ ARCH, GROUP = "include/shmem_dev/arch/arch.h", "include/shmem_dev/group.h"
 PRIMITIVES = "tests/weaken/primitives.h"
 # By name, so that a new primitive is either here or weakened.
 ORDERS_NOTHING = re.compile(
-    r"shmemd_arch_(tid|ntids|is_first|ends_row|lane|block|nblocks|(ld|st)_(data|relaxed)_\w+"
+    r"shmemd_arch_(tid|ntids|is_first|may_end_block|lane|block|nblocks|(ld|st)_(data|relaxed)_\w+"
     r"|st_(wqe|doorbell)"
     r"|(atom|red)_(add|and|or|xor|exch|cas|max)_[uf]\d+|warp_any|activemask|match_any|shfl_u64"
     r"|is_alone|is_global|bswap32|mad_wide|as_local|opaque_zero|popc|lowest|time_ns|spin_hint"

@@ -77,7 +77,7 @@ MISTAKES = [
      "impl/poll.h", "return {{shmemdi_agree(g, status)|status}}",
      "signal", "put_signal_set"),
     ("WAIT_ABORT", "wait: forgets the abort word",
-     "impl/spin.h", "&& {{shmemdi_is_gone(ctx, spin->limit.pe, &gone)|0}})",
+     "impl/spin.h", "&& {{shmemdi_pe_failed(ctx, spin->limit.pe, &gone)|0}})",
      "wait_ends", "end_of_a_pe"),
     ("WAIT_HOST", "wait: looks at the abort word only when its time is up",
      "impl/spin.h", "(is_over || {{shmemdi_spin_is_host_look(spin)|0}}) &&",

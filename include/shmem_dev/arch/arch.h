@@ -22,7 +22,8 @@
  *   uint32_t shmemd_arch_tid(void)       index in its block
  *   uint32_t shmemd_arch_ntids(void)     threads in its block
  *   int      shmemd_arch_is_first(void)  tid == 0, cheaper than by the tid
- *   int      shmemd_arch_ends_row(void)  last in its row along x, as the last thread of a block is
+ *   int      shmemd_arch_may_end_block(void)   1 in the last thread of its block, and perhaps in
+ *                                        others: on GPUs in the last of each row along x
  *   uint32_t shmemd_arch_lane(void)      tid % 32
  *   uint32_t shmemd_arch_block(void)     index of its block in the grid
  *   uint32_t shmemd_arch_nblocks(void)   blocks in the grid

@@ -197,7 +197,7 @@ SHMEMD_FN int shmemd_arch_is_first(void)
 	return shmemd_arch_tid() == 0;
 }
 
-SHMEMD_FN int shmemd_arch_ends_row(void)
+SHMEMD_FN int shmemd_arch_may_end_block(void)
 {
 	return shmemd_arch_tid() + 1 == shmemd_arch_ntids();
 }

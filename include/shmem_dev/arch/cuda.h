@@ -98,7 +98,7 @@ SHMEMD_FN int shmemd_arch_is_first(void)
 	return threadIdx.x == 0 && SHMEMD_ARCH_LIKELY((threadIdx.y | threadIdx.z) == 0);
 }
 
-SHMEMD_FN int shmemd_arch_ends_row(void)
+SHMEMD_FN int shmemd_arch_may_end_block(void)
 {
 	return threadIdx.x == blockDim.x - 1;
 }

@@ -31,7 +31,7 @@ SHMEMD_FN int shmemdi_leads(shmemd_group_t g)
 
 SHMEMD_FN int shmemdi_is_at_end(shmemd_group_t g)
 {
-	return g.bar == 0 ? shmemd_arch_ends_row() : g.rank == g.size - 1;
+	return g.bar == 0 ? shmemd_arch_may_end_block() : g.rank == g.size - 1;
 }
 
 SHMEMD_FN int shmemdi_may_signal(shmemd_group_t g, int signallers)

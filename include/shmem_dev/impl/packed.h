@@ -102,7 +102,7 @@ SHMEMD_FN_COLD shmemdi_result_t shmemdi_packed_wait_long(const shmemd_ctx_t *ctx
 		return r;
 	if (shmemdi_packed_look(slot, epoch, &r.value))
 		r.status = SHMEMD_OK;
-	else if (shmemdi_spin_recorded(&spin, r.status))
+	else if (shmemdi_spin_is_to_record(&spin, r.status))
 		shmemdi_record(ctx, call, r.status, spin.pe, slot, r.value, epoch);
 	return r;
 }

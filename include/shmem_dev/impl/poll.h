@@ -125,7 +125,7 @@ SHMEMD_FN int shmemdi_wait_loop(const shmemd_ctx_t *ctx, shmemdi_call_t call, sh
 	}
 	if (status == SHMEMD_OK || shmemdi_poll(c, seen))
 		return SHMEMD_OK;
-	if (shmemdi_spin_recorded(spin, status))
+	if (shmemdi_spin_is_to_record(spin, status))
 		shmemdi_record(ctx->device_copy, call, status, spin->pe, c.addr, *seen, c.value);
 	return status;
 }

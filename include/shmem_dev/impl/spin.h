@@ -59,7 +59,7 @@ SHMEMD_FN shmemdi_spin_t shmemdi_spin(shmemdi_limit_t limit)
  * SHMEMDI_ANY_PE the PE that the abort word names, -1 if there is none or if this PE is cut off
  * from the job. Acquire: a word looked at afterwards shows what that PE wrote before the host
  * learned of its end. */
-SHMEMD_FN int shmemdi_is_gone(const shmemd_ctx_t *ctx, int only, int *pe)
+SHMEMD_FN int shmemdi_pe_failed(const shmemd_ctx_t *ctx, int only, int *pe)
 {
 	uint64_t word;
 
@@ -97,7 +97,7 @@ SHMEMD_FN int shmemdi_spin_look(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin)
 	int is_over = shmemdi_spin_is_over(spin), gone;
 
 	if ((is_over || shmemdi_spin_is_host_look(spin)) &&
-	    shmemdi_is_gone(ctx, spin->limit.pe, &gone)) {
+	    shmemdi_pe_failed(ctx, spin->limit.pe, &gone)) {
 		spin->pe = gone;
 		return SHMEMD_ERR_PEER;
 	}
@@ -113,7 +113,7 @@ SHMEMD_FN int shmemdi_spin_step(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin)
 }
 
 /* Does an end with this status go into the record? A timeout that the caller asked for does not. */
-SHMEMD_FN int shmemdi_spin_recorded(const shmemdi_spin_t *spin, int status)
+SHMEMD_FN int shmemdi_spin_is_to_record(const shmemdi_spin_t *spin, int status)
 {
 	return status == SHMEMD_ERR_PEER || (status == SHMEMD_ERR_TIMEOUT && !spin->limit.named);
 }

@@ -178,7 +178,7 @@ SHMEMD_FN_COLD int shmemdi_set_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call
 		return status;
 	while (!shmemdi_set_poll(&s, mode, f)) {
 		if (status != SHMEMD_OK) {
-			if (shmemdi_spin_recorded(&spin, status))
+			if (shmemdi_spin_is_to_record(&spin, status))
 				shmemdi_set_record(ctx, call, status, spin.pe, &s);
 			return status;
 		}
