@@ -3,7 +3,7 @@
 /* The porting contract: every primitive that device code may use, what it orders, for whom, on
  * which memory. cuda.h (PTX) and cpu.h (emulator), with cpu_checks.h for section 10, bulk_cuda.h
  * and bulk_cpu.h for section 11, implement exactly this list; no other device header contains asm,
- * a CUDA builtin or a raw atomic. impl/ and group.h call these names only.
+ * a CUDA builtin or a raw atomic. Device code in the others calls no primitives but these.
  *
  * Words used below
  *   cta, gpu, sys   the threads a strong access synchronises with: this block, this GPU, every
@@ -46,9 +46,9 @@
  *    other threads too, if this thread synchronised with them.
  *   shmemd_arch_fence_before_signal()  release alone: everything before is visible to whoever
  *                                      acquires a strong store or atomic that this thread performs
- *                                      after it. Leaves the L1 as it is, except below sm_90 and
+ *                                      after it. Leaves the L1 as it is, except below sm_90 or
  *                                      before CUDA 12.8, where it is acq_rel.
- *                                      Prevents: the waiter sees the signal, reads old data.
+ *                                      Prevents: the waiter sees the signal and reads old data.
  *   shmemd_arch_fence_before_arrival()  release alone, GPU scope: everything before is visible to a
  *                                      thread of this GPU that acquires the counter which this
  *                                      thread increments after it. Prevents: the last block
@@ -58,15 +58,28 @@
  *                                      come before all loads after it. Prevents the
  *                                      store-buffer outcome: two PEs put, quiet, get and both miss
  *                                      the other's put.
+ *   shmemd_arch_fence_acquire()        acquire alone, and so almost free on sm_90 and later; below,
+ *                                      or before CUDA 12.8, acq_rel. After a relaxed read of a
+ *                                      signal, a flag, a counter of arrivals, or a field that the
+ *                                      host replaces (of an order, of the list of allocations):
+ *                                      what its writer released is visible. After one of a
+ *                                      completion, or of a word by which another thread reports
+ *                                      one, the NIC's writes before it are visible; after one of
+ *                                      `ready` or of a mark, other posters' WQEs. Prevents: the
+ *                                      waiter sees the signal and reads old data; a value read
+ *                                      before the NIC wrote it; a doorbell that covers WQEs which
+ *                                      the NIC cannot see yet.
  *   For the queues of a NIC, whose memory is pinned host or device memory:
- *   shmemd_arch_fence_before_publish()   Release alone, GPU scope: earlier WQEs, payload and
- *                                      doorbells are visible to a thread of this GPU that acquires
- *                                      the word of the channel stored afterwards (a mark, `ready`,
- *                                      the status in `path`), before that thread rings. It also
- *                                      orders a doorbell without a record, and the producer word,
- *                                      before the publication that follows them. Prevents:
- *                                      the NIC executes WQEBBs of the lap before; a doorbell with a
- *                                      smaller index after a larger one.
+ *   shmemd_arch_fence_before_publish()   Release alone, GPU scope: what was done before is visible
+ *                                      to a thread of this GPU that acquires the word of the
+ *                                      channel written afterwards: WQEs and payload with a mark or
+ *                                      `ready`, earlier completions with the status in `path`. It
+ *                                      also orders a doorbell without a record, and the producer
+ *                                      word, before the publication, or the unlock of `rung`, that
+ *                                      follows them. Prevents: the NIC executes WQEBBs of the lap
+ *                                      before; a doorbell with a smaller index after a larger one;
+ *                                      a wait ends with the channel's status although what it
+ *                                      waits for was completed before.
  *   shmemd_arch_fence_before_record()     Release alone: WQEs of this thread, and those that it has
  *                                      acquired, are visible before the doorbell record that covers
  *                                      them; without a record before the doorbell, with the CPU
@@ -77,13 +90,6 @@
  *   shmemd_arch_fence_before_record_gpu(), shmemd_arch_fence_before_doorbell_gpu()
  *                                      The same at GPU scope: WQEs and record lie in this
  *                                      GPU's memory, which the NIC reads through the GPU's L2.
- *   shmemd_arch_fence_acquire()        acquire alone, and so almost free on sm_90 and later; below,
- *                                      and before CUDA 12.8, acq_rel. After a relaxed read of a
- *                                      completion, or of a word by which another thread reports
- *                                      one, the NIC's writes before it are visible; after one of
- *                                      `ready` or of a mark, other posters' WQEs. Prevents: a value
- *                                      read before the NIC wrote it; a doorbell that covers WQEs
- *                                      which the NIC cannot see yet.
  *
  * 5. Atomic read-modify-write, relaxed, system scope; memory of this GPU, and of peers only with
  *    SHMEMD_CTX_SM_ATOMICS (links with native atomics); T = u32, u64
@@ -116,8 +122,9 @@
  *   void     shmemd_arch_syncwarp_mask(uint32_t mask)         memory order as syncwarp
  *
  * 7. Time and waiting
- *   uint64_t shmemd_arch_time_ns(void)   monotonic nanoseconds (%globaltimer; virtual clock under
- *                                        the emulator); resolution may be as coarse as 1 us
+ *   uint64_t shmemd_arch_time_ns(void)   monotonic nanoseconds (%globaltimer; under the emulator
+ *                                        its virtual clock, or CLOCK_MONOTONIC in process mode);
+ *                                        resolution may be as coarse as 1 us
  *   void     shmemd_arch_spin_hint(void) body of every poll loop; the emulator reschedules here
  *   SHMEMD_ARCH_POLLS_PER_HOST_LOOK      a multiple of 64: a wait looks at words in the host's
  *                                        memory once in so many polls (impl/spin.h)
@@ -184,9 +191,9 @@
  *                                        a record was written: the emulator's report of a run
  *                                        that fails later has it
  *   int      shmemd_arch_is_readable(const void *p, size_t nbytes)   1 if that is not known
- *   The sources of nbi operations, on the CPU: nbi_source keeps one, nbi_changed returns the bytes
- *   of one that has changed since, or 0, and like nbi_forget drops them all. On GPUs they do
- *   nothing.
+ *   The sources of nbi operations, on the CPU: nbi_source remembers a source and what it holds.
+ *   nbi_changed returns the size of a source of this PE that has changed since, or 0, and then
+ *   forgets all of this PE's; nbi_forget only forgets them. On GPUs they do nothing.
  *   void     shmemd_arch_nbi_source(const void *src, size_t nbytes)
  *   uint64_t shmemd_arch_nbi_changed(void)
  *   void     shmemd_arch_nbi_forget(void)

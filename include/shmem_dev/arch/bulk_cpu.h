@@ -2,9 +2,10 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The CPU twin of bulk_cuda.h: an engine in the emulator (runtime/sim/bulk.c). It carries out a
  * copy when the thread that posted it waits for it: a load in wait_load, and of a bulk group the
- * reads in wait_read and the writes in wait. Before that it does so only when the thread has posted
- * 64 other copies, and when the thread ends for writes that have read their source; other copies
- * that are left then end the run. So a wait that is missing shows as old data, on every schedule.
+ * reads in wait_read or wait, the writes in wait. Before that it carries out a copy in two cases
+ * only: the thread posts another one when 64 are left, of which this is the oldest; or the thread
+ * ends, and the copy is a write that has read its source. Any other copy left at the end of a
+ * thread ends the run. So a wait that is missing shows as old data, on every schedule.
  * The emulator has no proxies; tests/headers/bulk_ptx.sh looks for the fences in the PTX. */
 #ifndef SHMEMD_ARCH_BULK_CPU_H
 #define SHMEMD_ARCH_BULK_CPU_H

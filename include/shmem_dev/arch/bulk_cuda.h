@@ -20,7 +20,7 @@ SHMEMD_FN int shmemd_arch_is_shared(const void *p)
 	return __isShared(p) != 0;
 }
 
-/* The address as operands in the shared window have it. */
+/* p as an address of the shared window, in which these instructions take it. */
 SHMEMD_FN uint32_t shmemdi_in_shared(const void *p)
 {
 	return (uint32_t)__cvta_generic_to_shared(p);

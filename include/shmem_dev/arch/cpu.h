@@ -2,15 +2,18 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The CPU twin of cuda.h: the primitives of arch.h on top of the emulator (<shmem_sim.h>).
  *
- * Every access asks shmemdi_cpu_hooked first: then the emulator may switch to another fiber, or, in
- * weak-memory mode, let a load read an older value. Else an access costs a predictable branch; a
- * store also sets a flag, by which waiting fibers learn that looking again may be worth it. Memory
- * itself always holds the newest value.
+ * Every access first asks shmemdi_cpu_hooked whether the emulator must see it. If so, the emulator
+ * may switch to another fiber, or, in weak-memory mode, let a load read an older value. If not, the
+ * access costs only a predictable branch more. A store also sets a flag (shmemsim_wrote), by which
+ * waiting fibers learn that looking again may be worth it. Memory itself always holds the newest
+ * value.
  *
  * Under thread sanitizer a fence by itself orders nothing (the sanitizer does not model fences).
- * Instead the emulator remembers it: the next strong stores and atomics of that thread are done
- * with release order until it writes weak data again, and the fence acquires the words that the
- * thread has read relaxed. So a missing fence is reported and a present one is silent. */
+ * Instead the emulator remembers it. After a fence that releases, the thread's strong stores and
+ * atomics are done with release order until it writes weak data again; a fence that acquires
+ * acquires the words that the thread has read relaxed. So where the fence is present no race is
+ * reported, and where it is missing one is, except where the emulator acquires early
+ * (runtime/sim/access.c). */
 #ifndef SHMEMD_ARCH_CPU_H
 #define SHMEMD_ARCH_CPU_H
 
@@ -63,13 +66,15 @@ typedef struct shmemsim_thread {
 
 SHMEMSIM_API extern const shmemsim_thread_t *shmemsim_self;
 SHMEMSIM_API extern uint32_t shmemsim_hooks; /* not 0: each access calls shmemsim_access */
-SHMEMSIM_API extern uint32_t shmemsim_wrote; /* set by each store; the scheduler clears it */
+/* Set by each store and each atomic that changes its word, but not for a lock alone; the scheduler
+ * clears it. */
+SHMEMSIM_API extern uint32_t shmemsim_wrote;
 
 enum shmemsim_access {
 	SHMEMSIM_LD_DATA,
 	SHMEMSIM_LD_RELAXED,
 	SHMEMSIM_LD_ACQUIRE,
-	SHMEMSIM_ST_DATA, /* from here on: writes */
+	SHMEMSIM_ST_DATA, /* from here to RMW: writes */
 	SHMEMSIM_ST_RELAXED,
 	SHMEMSIM_ST_RELEASE,
 	SHMEMSIM_RMW,           /* relaxed */
@@ -129,7 +134,8 @@ SHMEMSIM_API void shmemsim_spin(void);
 SHMEMSIM_API uint64_t shmemsim_now(void); /* nanoseconds; virtual, or CLOCK_MONOTONIC */
 
 /* Start a kernel of n_blocks x n_threads; params are copied. Returns 0, or 1 with a line in
- * shmemsim_report(), at once. Kernels of one stream (any pointer; NULL is one too) run in order. */
+ * shmemsim_report(): at once, but in process mode when its threads have ended or only poll. Kernels
+ * of one stream (any pointer; NULL is one too) run in order. */
 SHMEMSIM_API int shmemsim_launch(void (*kernel)(const void *params), const void *params,
 				 size_t params_nbytes, uint32_t n_blocks, uint32_t n_threads,
 				 size_t shared_nbytes, void *stream);

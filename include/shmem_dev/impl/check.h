@@ -103,8 +103,8 @@ SHMEMD_FN int shmemdi_is_allocated(const shmemd_ctx_t *ctx, uint64_t off, uint64
  * checks that the sources of this PE's nbi operations still hold what they held when those were
  * posted; after the call the program may change them. Waits and tests do not compare them, and drop
  * them once a word has the awaited value: in an exchange in place, the peer's answer is in the
- * source before the wait for it begins. So does shmemd_channel_poll. The sources of all PEs and
- * channels are compared and dropped together. The error is latched. */
+ * source before the wait for it begins. So does shmemd_channel_poll. The sources of this PE's
+ * operations on all PEs and channels are compared and dropped together. The error is latched. */
 SHMEMD_FN void shmemdi_check_sources(const shmemd_ctx_t *ctx, shmemdi_call_t call)
 {
 	uint64_t nbytes = shmemd_arch_nbi_changed();
