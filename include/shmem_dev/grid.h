@@ -136,7 +136,7 @@ SHMEMD_FN void shmemd_getmem_nbi_grid(const shmemd_ctx_t *ctx, shmemd_grid_t gri
  * Errors   latched, and no signal is sent: as shmemd_putmem_signal; check builds: also
  *          ERR_BAD_ARGUMENT if the calling block is none of the grid's, if the kernel has fewer
  *          blocks, or if arrived held as many as there are blocks, or more. Then the counter may
- *          have any value. Smaller values look like blocks that have arrived: not detected.
+ *          have any value. Smaller values look like blocks that have arrived, and may pass.
  */
 SHMEMD_FN void shmemd_signal_op_grid(const shmemd_ctx_t *ctx, shmemd_grid_t grid, uint64_t *sig,
 				     uint64_t value, int op, int pe, uint32_t *arrived SHMEMD_SITE)

@@ -72,7 +72,7 @@ SHMEMD_FN int shmemdi_check_grid(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 #endif
 }
 
-/* What becomes of a put or get. base: as mapped; NULL: by NIC. */
+/* What becomes of a put or get. base: where this PE maps the heap of the PE, or NULL: by NIC. */
 SHMEMD_FN shmemdi_copying_t shmemdi_grid_copying(const shmemd_ctx_t *ctx, const char *base)
 {
 	shmemdi_copying_t copying = {0, base ? SHMEMDI_MAPPED : SHMEMDI_BY_NIC, SHMEMD_OK};
@@ -82,7 +82,8 @@ SHMEMD_FN shmemdi_copying_t shmemdi_grid_copying(const shmemd_ctx_t *ctx, const 
 	return copying;
 }
 
-/* Check a put or get of a PE that is not mapped at the stride, and select its transport. */
+/* Check a put or get of a PE that is not mapped at the stride (in check builds of any PE), and
+ * select its transport. */
 SHMEMD_FN shmemdi_copying_t shmemdi_grid_select(const shmemd_ctx_t *ctx, shmemd_grid_t grid,
 						shmemdi_op_t op)
 {
@@ -150,7 +151,8 @@ SHMEMD_FN int shmemdi_get_grid(const shmemd_ctx_t *ctx, shmemd_grid_t grid, shme
 }
 
 /* `before` blocks had arrived: fewer than there are. A counter that started between 1 and
- * n_blocks - 1 passes: no block can tell its value from that of blocks that have arrived. */
+ * n_blocks - 1 may pass: no block can tell its value from that of blocks that have arrived. It is
+ * noticed only if a block arrives between the increment that counts as the last and the reset. */
 SHMEMD_FN int shmemdi_check_arrived(const shmemd_ctx_t *ctx, shmemdi_call_t call, uint32_t before,
 				    uint32_t n_blocks)
 {
@@ -200,7 +202,8 @@ SHMEMD_FN int shmemdi_signal_behind_traced(const shmemd_ctx_t *ctx, shmemdi_op_t
 #define shmemdi_signal_behind shmemdi_signal_behind_traced
 #endif
 
-/* All blocks have made the same checks, so that all or none of them come here. */
+/* All blocks have made the same checks, so that all or none of them come here. (In check builds a
+ * block whose own group or place is wrong stays away; then no signal is sent.) */
 SHMEMD_FN void shmemdi_grid_signal(const shmemd_ctx_t *ctx, shmemd_grid_t grid, shmemdi_op_t op,
 				   shmemdi_signal_t sig, char *base, uint32_t *arrived)
 {
@@ -249,7 +252,7 @@ SHMEMD_FN void shmemdi_put_signal_grid(const shmemd_ctx_t *ctx, shmemd_grid_t gr
 	shmemdi_grid_signal(ctx, grid, op, sig, base, arrived);
 }
 
-/* Each block records its part. */
+/* Each block records its call, with the bytes of the whole transfer. */
 #ifdef SHMEMD_TRACE
 SHMEMDI_TRACED_VOID(shmemdi_put_grid,
 		    (const shmemd_ctx_t *ctx, shmemd_grid_t grid, shmemdi_op_t op), (ctx, grid, op),

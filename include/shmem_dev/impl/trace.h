@@ -2,11 +2,12 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Recording calls, in units that define SHMEMD_TRACE; in others this file is empty.
  *
- * SHMEMDI_CALLER stores the time. For each function of impl/ that public functions call,
- * impl/traced.h and the headers of the optional calls define one that calls it and then records,
- * and give it the function's name by a macro. Inside, the function gets the call with
- * SHMEMDI_NOT_TRACED: it may call another one that is recorded, and each public call is recorded
- * once. */
+ * SHMEMDI_CALLER stores the time. For most functions of impl/ that public functions call
+ * (impl/traced.h says which calls are not recorded), impl/traced.h and the headers of the optional
+ * calls define one that calls it, or does the same, and then records, and give it the function's
+ * name by a macro. A function that is called so gets the call with SHMEMDI_NOT_TRACED: it may call
+ * another one that is recorded, and each public call is recorded once. A signal of grid.h is one
+ * more event, in the block that sends it. */
 #ifndef SHMEMD_IMPL_TRACE_H
 #define SHMEMD_IMPL_TRACE_H
 
