@@ -66,7 +66,8 @@ SHMEMD_FN void shmemdi_put_packed(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint
 	shmemdi_latch(ctx, status);
 }
 
-/* One look: does the slot hold the epoch? Then *value gets what came with it. */
+/* One look: does the slot hold the epoch? *value gets the value in the slot in any case; it belongs
+ * to the epoch only if 1 is returned. */
 SHMEMD_FN int shmemdi_packed_look(const void *slot, uint32_t epoch, uint64_t *value)
 {
 	shmemd_2u64_t at = shmemd_arch_ld_relaxed_2u64(slot);

@@ -14,7 +14,7 @@ enum shmemdi_word_type { SHMEMDI_U32, SHMEMDI_S32, SHMEMDI_U64, SHMEMDI_S64 };
 /* `*addr cmp value`; value widened to 64 bits the way its kind widens. */
 typedef struct shmemdi_cond_t {
 	const void *addr;
-	int kind; /* a constant at each call: folds away */
+	int kind; /* a constant in inline callers, where it folds away */
 	int cmp;  /* shmemd_cmp */
 	uint64_t value;
 } shmemdi_cond_t;

@@ -25,7 +25,7 @@
 typedef struct shmemdi_limit {
 	uint64_t ns; /* after this long; 0 and not named: never */
 	int named;   /* 1: the caller named ns and expects the timeout, so it is not recorded */
-	int pe;      /* when this PE has died or left; SHMEMDI_ANY_PE: when any of the team has */
+	int pe;      /* when this PE has failed (shmemdi_pe_failed); SHMEMDI_ANY_PE: any one */
 } shmemdi_limit_t;
 
 SHMEMD_FN shmemdi_limit_t shmemdi_limit_default(const shmemd_ctx_t *ctx, int pe)
@@ -54,11 +54,11 @@ SHMEMD_FN shmemdi_spin_t shmemdi_spin(shmemdi_limit_t limit)
 	return spin;
 }
 
-/* Has PE `only` died or left, or can it not be reached any more? With SHMEMDI_ANY_PE: is that so of
- * any PE of the team? Then a wait for it ends. *pe: `only` itself, whatever the result; with
- * SHMEMDI_ANY_PE the PE that the abort word names, -1 if there is none or if this PE is cut off
- * from the job. Acquire: a word looked at afterwards shows what that PE wrote before the host
- * learned of its end. */
+/* Has PE `only` died or left, can it not be reached any more, or is this PE cut off from the job?
+ * With SHMEMDI_ANY_PE: is that so of any PE of the team? Then a wait for it ends. *pe: `only`
+ * itself, whatever the result; with SHMEMDI_ANY_PE the PE that the abort word names, -1 if there is
+ * none or if this PE is cut off from the job. Acquire: a word looked at afterwards shows what that
+ * PE wrote before the host learned of its end. */
 SHMEMD_FN int shmemdi_pe_failed(const shmemd_ctx_t *ctx, int only, int *pe)
 {
 	uint64_t word;
@@ -91,7 +91,8 @@ SHMEMD_FN int shmemdi_spin_is_over(shmemdi_spin_t *spin)
 	return now - spin->start >= spin->limit.ns;
 }
 
-/* A wait whose time is up looks at the host's memory once more, so that it names a PE that died. */
+/* A wait whose time is up looks at the host's memory once more, so that it names the PE that
+ * failed. */
 SHMEMD_FN int shmemdi_spin_look(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin)
 {
 	int is_over = shmemdi_spin_is_over(spin), gone;
@@ -112,7 +113,7 @@ SHMEMD_FN int shmemdi_spin_step(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin)
 	return spin->polls % SHMEMDI_POLLS_PER_LOOK ? SHMEMD_OK : shmemdi_spin_look(ctx, spin);
 }
 
-/* Does an end with this status go into the record? A timeout that the caller asked for does not. */
+/* Is an end with this status to be recorded? A timeout that the caller asked for is not. */
 SHMEMD_FN int shmemdi_spin_is_to_record(const shmemdi_spin_t *spin, int status)
 {
 	return status == SHMEMD_ERR_PEER || (status == SHMEMD_ERR_TIMEOUT && !spin->limit.named);

@@ -166,8 +166,8 @@ SHMEMD_FN int shmemdi_set_record(const shmemd_ctx_t *ctx, shmemdi_call_t call, i
 }
 
 /* Wait with checks of the clock and of failed PEs, as shmemdi_wait_loop: after a failure the look
- * at the top of the loop is the last one. A look at 64 elements or more counts as 64 polls, so that
- * the clock is read after each. */
+ * at the top of the loop is the last one. A look at an array of 64 elements or more, however many
+ * of them it reads, counts as 64 polls, so that the clock is read after each. */
 SHMEMD_FN_COLD int shmemdi_set_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi_set_t s,
 				    int mode, shmemdi_limit_t limit, shmemdi_found_t *f)
 {
