@@ -2,8 +2,8 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Sums of f16 and bf16, two in a word of 32 bits, in integer arithmetic and float: where no
  * instruction adds them atomically, a compare-and-swap stores such a sum. Rounded to nearest even:
- * float has more than twice the digits of both and two to spare, so that rounding its sum once more
- * gives the right one. */
+ * float has at least twice the digits of either, and two more (24 = 2 * 11 + 2 for f16), so that
+ * rounding its sum once more gives the right one. */
 #ifndef SHMEMD_IMPL_HALF_H
 #define SHMEMD_IMPL_HALF_H
 

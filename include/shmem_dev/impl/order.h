@@ -22,8 +22,8 @@ enum shmemdi_signallers { SHMEMDI_ALL_SIGNAL, SHMEMDI_LEADER_SIGNALS };
 
 /* Is this the thread of rank 0, or at the end of the group? For a block these functions do not use
  * the rank: computing it from three coordinates costs every warp ten instructions before the group
- * sync, and a quiet of a block up to 0.04 us (H200). A block of several rows has several threads at
- * the end. */
+ * sync, and a quiet of a block up to 0.04 us (H200). So on GPUs a block of several rows has several
+ * threads at the end, the last of each row. */
 SHMEMD_FN int shmemdi_leads(shmemd_group_t g)
 {
 	return g.bar == 0 ? shmemd_arch_is_first() : g.rank == 0;

@@ -39,7 +39,8 @@ SHMEMD_FN int64_t shmemdi_stride_shift(const shmemd_ctx_t *ctx, int pe)
 	return (int64_t)((pe - ctx->my_pe) * units) * ((int64_t)1 << SHMEMD_STRIDE_LOG_UNIT);
 }
 
-/* The same object so far away. sym may be NULL if nothing is copied. */
+/* The address of the same object in another heap, at this distance from the own one. sym may be
+ * NULL if nothing is copied. */
 SHMEMD_FN char *shmemdi_shifted(const void *sym, int64_t shift)
 {
 	return (char *)((uintptr_t)sym + (uintptr_t)shift);
@@ -50,8 +51,8 @@ SHMEMD_FN char *shmemdi_strided_at(const shmemd_ctx_t *ctx, const void *sym, int
 	return shmemdi_shifted(sym, shmemdi_stride_shift(ctx, pe));
 }
 
-/* Where this PE sees the heap of pe, for which shmemdi_may_be_mapped holds; NULL: pe is one of the
- * members in that range that are not mapped. */
+/* Where this PE sees the heap of pe; NULL: not mapped. Right for every member; for one outside the
+ * range that shmemdi_may_be_mapped tests, it loads `peers` to find NULL. */
 SHMEMD_FN char *shmemdi_p2p_base_in_range(const shmemd_ctx_t *ctx, int pe)
 {
 	if (SHMEMD_ARCH_LIKELY(shmemdi_is_strided(ctx, pe)))

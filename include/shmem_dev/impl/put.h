@@ -303,9 +303,9 @@ SHMEMD_FN void shmemdi_wr_fill(const shmemdi_ep_t *ep, shmemdi_put_t *put, shmem
 	}
 }
 
-/* Any put: segment by segment, each posted by `post`. A thread that posts alone has reserved
- * shmemdi_put_wqebbs() WQEBBs before the call, and found `resv`. Coalesced lanes have not reserved:
- * they reserve together, segment by segment. */
+/* Any put: one posting, by `post`, of one or two work requests after another. A thread that posts
+ * alone has reserved shmemdi_put_wqebbs() WQEBBs before the call, and found `resv`. Coalesced lanes
+ * have not reserved: they reserve together, segment by segment. */
 SHMEMD_FN_COLD int shmemdi_nic_put_segments(shmemdi_ref_t ref, shmemdi_call_t call,
 					    shmemdi_put_t put, uint64_t resv,
 					    shmemdi_wr_post_t *post)

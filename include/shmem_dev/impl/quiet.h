@@ -7,9 +7,10 @@
  * sees it: it may still be on its way through PCIe when a flag that came by another transport is
  * read. To execute a READ the target's NIC reads over PCIe, and that read does not pass the NIC's
  * earlier writes. So a channel is made quiet by one READ, posted last: when it completes,
- * everything posted before is visible. Its own result is not needed, so no DUMP follows it; the
- * results of earlier READs have theirs, whose CQEs come before its own. The READ is shared: `flush`
- * names the last one. */
+ * everything posted before is visible. Its own result is not needed, so no DUMP follows it. With
+ * SHMEMD_CTX_DUMP_AFTER_READ one follows each READ of another operation, and each fetching atomic;
+ * the CQEs of those posted before come before its own. The READ is shared: `flush` names the last
+ * one. */
 #ifndef SHMEMD_IMPL_QUIET_H
 #define SHMEMD_IMPL_QUIET_H
 
@@ -196,7 +197,7 @@ SHMEMD_FN int shmemdi_quiet_members(const shmemd_ctx_t *ctx, const shmemdi_quiet
 
 /* Flush the channels that have a bit in `used`. All threads of the group call it, and each flushes
  * a part of them: it first posts all its READs, then waits for them. Returns this thread's first
- * failure; its other channels are quiet all the same. */
+ * failure; those of its channels that did not fail are quiet all the same. */
 SHMEMD_FN_COLD int shmemdi_flush_used_channels(const shmemd_ctx_t *device_copy, shmemdi_quiet_t q)
 {
 	int is_world = (device_copy->flags & SHMEMD_CTX_WORLD) != 0;

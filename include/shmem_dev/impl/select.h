@@ -49,7 +49,8 @@ SHMEMD_FN shmemdi_target_t shmemdi_target_nic(const shmemd_ctx_t *ctx, int pe, u
 	return target;
 }
 
-/* The same for a function that waits for a round trip, and may load what it needs first. */
+/* What names the context's channel to pe, for a function that waits for a round trip: it can load
+ * the rest first. */
 SHMEMD_FN shmemdi_ref_t shmemdi_target_ref(const shmemd_ctx_t *ctx, int pe)
 {
 	shmemdi_ref_t ref = {ctx->device_copy, pe, ctx->channel};
@@ -68,7 +69,8 @@ SHMEMD_FN const shmemd_ctx_t *shmemdi_on_channel(const shmemd_ctx_t *device_copy
 	return copy;
 }
 
-/* An error of selecting a transport. Apart, since each call site would have the arguments. */
+/* An error of selecting a transport. Out of line, so that call sites do not set up the arguments of
+ * a record. */
 SHMEMD_FN_COLD int shmemdi_no_way(const shmemd_ctx_t *device_copy, shmemdi_call_t call, int status,
 				  int pe, const void *sym)
 {
@@ -127,9 +129,9 @@ SHMEMD_FN int shmemdi_check_select_word(const shmemd_ctx_t *ctx, shmemdi_op_t op
 	return shmemdi_check_select_word_given(ctx, op, shmemdi_may_be_mapped(ctx, op.pe), base);
 }
 
-/* A word that will be read-modify-written: in the whole team by SMs, or in the whole team by the
- * target's NIC, its own PE included; the two are not atomic to each other. flags: of the context;
- * base: as mapped. */
+/* A word that will be read-modify-written. All members of the team use their SMs, or all use the
+ * NIC of the target, even for a word of the calling PE; the two are not atomic to each other.
+ * flags: of the context. *base: from shmemdi_select; set to NULL unless the SMs are to be used. */
 SHMEMD_FN int shmemdi_select_amo(const shmemd_ctx_t *ctx, uint32_t flags, shmemdi_call_t call,
 				 const void *sym, int pe, char **base)
 {
@@ -141,7 +143,8 @@ SHMEMD_FN int shmemdi_select_amo(const shmemd_ctx_t *ctx, uint32_t flags, shmemd
 	return shmemdi_no_way(ctx->device_copy, call, SHMEMD_ERR_NO_ATOMICS, pe, sym);
 }
 
-/* A signal word that sig changes: checked, and its transport selected. base: as mapped. */
+/* A signal word that sig changes: checked, and its transport selected. *base gets where this PE
+ * maps the heap, or NULL for the NIC. */
 SHMEMD_FN int shmemdi_check_select_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 					  shmemdi_signal_t sig, char **base)
 {

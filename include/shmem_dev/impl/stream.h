@@ -189,7 +189,8 @@ static inline uint32_t shmemdi_stream_blocks(size_t nbytes)
 	return n == 0 ? 1 : n < SHMEMDI_STREAM_BLOCKS ? (uint32_t)n : SHMEMDI_STREAM_BLOCKS;
 }
 
-/* Threads for a transfer: whole warps, one for each 512 bytes. */
+/* Threads of a block for a transfer: a warp for each 512 bytes of all of it, at least one, at most
+ * SHMEMDI_STREAM_THREADS threads. */
 static inline uint32_t shmemdi_stream_threads(size_t nbytes)
 {
 	size_t n = (nbytes + 511) / 512 * 32;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Elements that lie apart in memory. To mapped memory the threads of the group copy them, each
- * thread whole ones. By NIC the lanes of the group's first warp post a work request for each: those
- * that post together share a reservation and a doorbell. Elements without gaps are one put or get.
- */
+/* Elements that lie apart in memory. In mapped memory the threads of the group copy them, each
+ * thread whole ones. By NIC the lanes of the group's first warp post one or more work requests for
+ * each: those that post together share a reservation and a doorbell. Elements without gaps are one
+ * put or get. */
 #ifndef SHMEMD_IMPL_STRIDED_H
 #define SHMEMD_IMPL_STRIDED_H
 
@@ -13,7 +13,7 @@
 typedef struct shmemdi_elems {
 	size_t n;
 	size_t width; /* bytes of one */
-	/* Element i is i times so many elements after the first: at the peer, and here. */
+	/* Element i begins i * stride elements after the first: at the peer, and here. */
 	ptrdiff_t sym_stride, local_stride;
 } shmemdi_elems_t;
 
@@ -29,8 +29,8 @@ SHMEMD_FN size_t shmemdi_elems_extent(const shmemdi_elems_t *e, ptrdiff_t stride
 	return ((e->n - 1) * step + 1) * e->width;
 }
 
-/* In every build: a stride is often computed, and one below 1 would touch memory before the
- * array. */
+/* In every build: a stride is often computed. One below 0 would touch memory before the array; 0
+ * would put all elements in one place. */
 SHMEMD_FN int shmemdi_check_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op, ptrdiff_t stride)
 {
 	if (stride >= 1)
@@ -81,9 +81,11 @@ SHMEMD_FN int shmemdi_elem_by_nic(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 	return shmemdi_put_unmapped(ctx, op);
 }
 
-/* Each lane waits for its last element alone, since the CQEs of a channel come in order. Elements
- * that are small enough for their WQEs to carry them are blocking puts, which copy them at once
- * and then wait for nothing. */
+/* Each lane waits for the completion of its last element alone, since the CQEs of a channel come in
+ * order. But a get into memory that is not registered is complete on return
+ * (shmemdi_get_unregistered): there the lane waits for each element. Elements that are small enough
+ * for their WQEs to carry them are blocking puts, which copy them at once and wait for no
+ * completion. */
 SHMEMD_FN int shmemdi_elems_by_nic(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 				   const shmemdi_elems_t *e, int is_get)
 {
@@ -100,8 +102,8 @@ SHMEMD_FN int shmemdi_elems_by_nic(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 	return status ? status : shmemdi_elem_by_nic(ctx, op, e, i, is_get);
 }
 
-/* put (is_get: get) of elements, by all threads of op.g. Out of line, with the context in memory
- * and its channel k, for calls that hardly any kernel makes. */
+/* put (is_get: get) of elements, by all threads of op.g. Out of line, with the context in memory,
+ * and k, the number of the caller's channel, for calls that hardly any kernel makes. */
 SHMEMD_FN_COLD int shmemdi_strided(const shmemd_ctx_t *device_copy, uint32_t k, shmemdi_op_t op,
 				   shmemdi_elems_t e, int is_get)
 {

@@ -174,9 +174,10 @@ SHMEMD_FN void shmemdi_signal_op(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmem
 }
 
 /* Send a signal ordered after all that this thread, or a thread that it synchronised with, has sent
- * to op.pe on the context's channel, and after its stores to any memory. If the channel has failed,
- * send nothing. base: where this PE maps the heap of op.pe, or NULL if the signal goes by NIC. The
- * caller has checked the arguments.
+ * to op.pe on the context's channel, and after its stores to any memory. By NIC: if the channel has
+ * failed, send nothing. To a mapped PE in a team of mixed transport: send nothing if completing the
+ * channel fails, also by its time limit. base: where this PE maps the heap of op.pe, or NULL if the
+ * signal goes by NIC. The caller has checked the arguments.
  *
  * By NIC, too, the fence has the scope of the system: with SHMEMD_CTX_QUEUES_ON_GPU the fences of
  * posting have that of this GPU, and the stores may have gone to other memory. */
