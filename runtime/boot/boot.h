@@ -12,8 +12,8 @@
 /* Connect to the hub that id names and wait until all n_pes PEs are there.
  * Returns  SHMEMH_OK; ERR_ARGUMENT; ERR_BOOTSTRAP (unreachable; secret refused; PE number taken or
  *          n_pes different from the hub's); ERR_VERSION (of the protocol); ERR_TIMEOUT (text names
- *          the missing PEs); ERR_PEER (another PE or the hub was lost); ERR_SYSTEM; the status with
- *          which the init of another PE failed.
+ *          the missing PEs, or the hub that did not answer); ERR_PEER (another PE or the hub was
+ *          lost); ERR_SYSTEM; the status with which the init of another PE failed.
  */
 int shmemhi_boot_tcp(const shmemh_uniqueid_t *id, int pe, int n_pes, const shmemhi_options_t *opt,
 		     const shmemhi_log_t *log, shmemh_boot_t *boot, shmemhi_err_t *err);

@@ -418,8 +418,9 @@ static void begin_leaving(client_t *c)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* Read the socket until the hub has closed its end. Closing it with unread frames would reset
- * the connection and could discard the BYE, and the hub would count this PE as dead. */
+/* Read the socket until the hub has closed its end, or until leave_deadline. Closing it with unread
+ * frames would reset the connection and could discard the BYE, and the hub would count this PE as
+ * dead. */
 static void stop_monitor(client_t *c)
 {
 	shutdown(c->fd, SHUT_WR);

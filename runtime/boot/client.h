@@ -30,7 +30,8 @@ int shmemhi_hub_connect(const shmemhi_id_t *id, const shmemhi_secret_t *key, int
 /* Send the BYE of a PE whose init failed, with its status and line. Returns 0 or an errno. */
 int shmemhi_send_failure(int fd, int status, const char *text, uint64_t deadline);
 
-/* The same, and wait until the hub has it; for a PE without a monitor. Closes fd. */
+/* The same, and wait until the hub has it, 2 s at most, sending included; for a PE without a
+ * monitor. Closes fd. */
 void shmemhi_report_failure(int fd, int status, const char *text);
 
 /* Connect to the hub only to send that BYE, for a PE that lacks the memory for a client, or one of

@@ -234,10 +234,11 @@ static const char *why_nobody(const shmemhi_id_t *id)
 {
 	return id->is_from_torchrun
 		       ? "PE 0, on the host MASTER_ADDR, does not listen on port "
-			 "MASTER_PORT + 1: it has not started or has ended, or all PEs of "
-			 "the job are in already"
-		       : "the process that made the unique id has ended, or all PEs of the "
-			 "job are in already";
+			 "MASTER_PORT + 1: it has not started its hub, the hub has ended, or "
+			 "all PEs of the job are in already"
+		       : "the hub of the unique id has ended (its process has ended, or the "
+			 "start of the job failed, as after SHMEMH_BOOT_TIMEOUT), or all PEs of "
+			 "the job are in already";
 }
 
 static const char *how_to_choose(const shmemhi_id_t *id)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* A PE whose init fails tells the others why, so that they need not wait for it until their
- * deadline. The reason may be a lack of memory, so these functions allocate none. The exception: a
- * new socket with a high number makes base/sockets.c enlarge its array of bits. */
+ * deadline. The reason may be a lack of memory, so these functions allocate none. The exception:
+ * base/sockets.c enlarges its array of bits, which may be empty, for a new socket whose number is
+ * beyond it. */
 #include "boot/client.h"
 
 #include <poll.h>

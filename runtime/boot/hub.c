@@ -20,9 +20,9 @@
 
 #define HELLO_NS (5 * SHMEMHI_SECOND)
 #define CLOSING_NS (5 * SHMEMHI_SECOND)
-#define PAUSE_NS (100 * SHMEMHI_MS) /* before the next accept when descriptors ran out */
+#define PAUSE_NS (100 * SHMEMHI_MS) /* until the next accept if descriptors or memory ran out */
 #define MAX_UNPROVED 128
-#define MAX_ACCEPTS 16 /* in a turn, so that earlier connections are served in between */
+#define MAX_ACCEPTS 16 /* of each listening socket in a turn: earlier connections are served too */
 #define MAX_LOUD 8     /* wrong secrets logged as warnings: strangers cannot flood the log */
 
 /* ---- sending ---- */
@@ -254,7 +254,7 @@ static void remove_dead(hub_t *hub)
 static void refuse_secret(hub_t *hub, conn_t *c)
 {
 	shmemhi_verdict_t refused = {.code = SHMEMHI_REFUSED};
-	int level = hub->n_refused++ < MAX_LOUD ? SHMEMHI_WARN : SHMEMHI_INFO;
+	int level = hub->n_wrong_secrets++ < MAX_LOUD ? SHMEMHI_WARN : SHMEMHI_INFO;
 
 	shmemhi_log(&hub->log, level, "hub: refused %s: its secret is wrong: %s", c->where,
 		    hub->is_from_torchrun
@@ -266,8 +266,8 @@ static void refuse_secret(hub_t *hub, conn_t *c)
 	hub_close_after_flush(c);
 }
 
-/* The hello is complete. Interpret nothing in it before its MAC is verified, except the magic,
- * which selects the text of the refusal. */
+/* The hello is complete. Interpret nothing in it before its MAC is verified. If the MAC is wrong,
+ * only the magic is read: with another one there is no verdict, and the connection is dropped. */
 static void check_hello(hub_t *hub, conn_t *c)
 {
 	shmemhi_verdict_t proved = {.code = SHMEMHI_PROVED};

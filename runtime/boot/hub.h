@@ -28,7 +28,7 @@ typedef struct out {
 enum conn_state {
 	CONN_HELLO,   /* nothing proved yet */
 	CONN_IN,      /* a PE of the job */
-	CONN_CLOSING, /* gets what is queued, then ends */
+	CONN_CLOSING, /* gets what is queued, then ends, 5 s later at the latest */
 	CONN_DEAD,    /* closed and freed at the end of the turn */
 };
 
@@ -55,9 +55,11 @@ typedef struct subset {
 	int n_pes;
 	int32_t *pes;     /* [n_pes] members, ascending */
 	uint64_t *nbytes; /* [n_pes] of the shares; 0: has not come */
-	uint64_t ns;      /* the shortest timeout among those that came */
+	uint64_t ns;      /* the timeout of the PE whose deadline is the first */
 	uint64_t deadline;
-	blob_t *result; /* frame; [n_pes] there; shares of the size of the first; NULL: no memory */
+	/* Frame; [n_pes] there; shares of the size of the first. NULL: no memory, or it has
+	 * failed. */
+	blob_t *result;
 	uint64_t share_nbytes; /* of the first one that came */
 	/* Not NULL: this gather has failed. The hub sends this frame to each member that comes
 	 * late. One such entry counts all failed gathers of these members and tag (`missed`). */
@@ -78,15 +80,15 @@ typedef struct hub {
 	int n_pes;
 	int n_listen;
 	int listen_fds[SHMEMHI_ID_MAX_ADDRS];
-	uint64_t accept_after; /* not before: file descriptors ran out */
+	uint64_t accept_after; /* not before: descriptors or memory ran out */
 	int accept_error;      /* errno of that, said once; 0: did not happen */
 	uint64_t start_ns;     /* time allowed to the start */
 	uint64_t deadline;     /* of the start; after it, of saying goodbye */
 	conn_t *conns;         /* oldest first */
 	conn_t **conns_end;
 	int n_conns;
-	int n_unproved; /* connections without a complete hello, dead ones too until removed */
-	int n_refused;  /* wrong secrets so far */
+	int n_unproved;      /* connections without a complete hello, dead ones too until removed */
+	int n_wrong_secrets; /* so far */
 	bool is_from_torchrun; /* of its id */
 	conn_t **by_pe;
 	uint32_t *causes; /* [n_pes] shmemd_cause of those that are gone */
@@ -99,7 +101,7 @@ typedef struct hub {
 	uint64_t seq;
 	uint64_t *part_nbytes; /* [n_pes] 0: has not come */
 	int n_parts;
-	uint64_t coll_ns;       /* the shortest timeout among those that came */
+	uint64_t coll_ns;       /* the timeout of the PE whose deadline is the first */
 	uint64_t coll_deadline; /* NEVER before the first */
 	blob_t *result;         /* frame; shares of the size of the first */
 	uint64_t share_nbytes;  /* of the first one that came */
@@ -122,7 +124,7 @@ void hub_send_blob(conn_t *c, blob_t *blob);
 blob_t *hub_blob(uint32_t type, uint64_t seq, uint64_t arg, size_t nbytes);
 void hub_unref(blob_t *blob);
 
-/* Close the connection once everything queued is sent. */
+/* Close the connection once everything queued is sent, 5 s from now at the latest. */
 void hub_close_after_flush(conn_t *c);
 
 /* Accept no more connections. */

@@ -178,6 +178,7 @@ int shmemhi_listen(const char *ifname, int *fds, shmemhi_addr_t *addrs, shmemhi_
 {
 	found_t found[MAX_FOUND];
 	struct ifaddrs *list = NULL;
+	int failed = 0; /* the last address that failed */
 	int failed_errno = 0;
 	int n_found;
 	int n = 0;
@@ -193,6 +194,7 @@ int shmemhi_listen(const char *ifname, int *fds, shmemhi_addr_t *addrs, shmemhi_
 	for (i = 0; i < n_found && n < SHMEMHI_ID_MAX_ADDRS; i++) {
 		fds[n] = shmemhi_listen_on(&found[i].addr);
 		if (fds[n] < 0) {
+			failed = i;
 			failed_errno = errno;
 			continue;
 		}
@@ -202,7 +204,7 @@ int shmemhi_listen(const char *ifname, int *fds, shmemhi_addr_t *addrs, shmemhi_
 		char text[SHMEMHI_ADDR_TEXT_NBYTES];
 
 		return -shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "cannot listen on %s: %s%s",
-				     shmemhi_addr_text(&found[0].addr, text),
+				     shmemhi_addr_text(&found[failed].addr, text),
 				     strerror(failed_errno),
 				     shmemhi_descriptor_advice(failed_errno));
 	}
