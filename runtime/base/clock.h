@@ -28,7 +28,8 @@ static inline uint64_t shmemhi_deadline(uint64_t ns)
 	return __builtin_add_overflow(shmemhi_now(), ns, &at) ? SHMEMHI_NEVER : at;
 }
 
-/* Timeout argument of poll() for a deadline: rounded up, so that it has passed after the poll. */
+/* Timeout argument of poll() for a deadline: rounded up, so that the deadline has passed when the
+ * poll times out. INT_MAX for one that is further away than that many ms; -1 for NEVER. */
 static inline int shmemhi_poll_ms(uint64_t deadline)
 {
 	uint64_t now = shmemhi_now();

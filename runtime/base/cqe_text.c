@@ -89,7 +89,7 @@ static const char *vendor_meaning(uint32_t syndrome, uint32_t vendor)
 	return vendor == 0x93 ? "page fault at the target" : NULL;
 }
 
-void shmemhi_cqe_text(uint64_t index, uint64_t value, char *text, size_t text_nbytes)
+void shmemhi_cqe_text(uint64_t wqe_counter, uint64_t value, char *text, size_t text_nbytes)
 {
 	uint32_t qpn = (uint32_t)(value >> 32), opcode = (uint32_t)(value >> 16) & 0xff;
 	uint32_t vendor = (uint32_t)(value >> 8) & 0xff, syndrome = (uint32_t)value & 0xff;
@@ -98,6 +98,6 @@ void shmemhi_cqe_text(uint64_t index, uint64_t value, char *text, size_t text_nb
 	snprintf(text, text_nbytes,
 		 "%s (0x%02" PRIx32 "), WQE %" PRIu64 " of QP 0x%" PRIx32 ": %s (0x%02" PRIx32
 		 "), vendor 0x%02" PRIx32 "%s%s",
-		 opcode_name(opcode), opcode, index, qpn, shmemhi_syndrome_text(syndrome), syndrome,
-		 vendor, meaning ? ": " : "", meaning ? meaning : "");
+		 opcode_name(opcode), opcode, wqe_counter, qpn, shmemhi_syndrome_text(syndrome),
+		 syndrome, vendor, meaning ? ": " : "", meaning ? meaning : "");
 }

@@ -17,7 +17,8 @@
 	  "auto|gpu|host: where the symmetric heap lives; auto: on the GPU if the calling "        \
 	  "thread has a CUDA context")                                                             \
 	X(symmetric_max, SIZE, "SHMEMH_SYMMETRIC_MAX", "0",                                        \
-	  "address space for the heap; 0: the GPU's memory size, or 4g for a host heap")           \
+	  "address space for the heap; 0: the GPU's memory size, the smallest of all PEs, or 4g "  \
+	  "for a host heap")                                                                       \
 	X(heap_chunk, SIZE, "SHMEMH_HEAP_CHUNK", "64m",                                            \
 	  "the heap grows by whole chunks of this size, which is rounded up to a power of "        \
 	  "two and to the granularity of allocations; a chunk larger than SHMEMH_SYMMETRIC_MAX "   \
@@ -26,7 +27,8 @@
 	X(timeout_ns, TIME, "SHMEMH_TIMEOUT", "0",                                                 \
 	  "time limit of device waits whose call gives none; 0: no limit")                         \
 	X(boot_timeout_ns, TIME, "SHMEMH_BOOT_TIMEOUT", "120s",                                    \
-	  "time limit of the start of a job and of each host collective; more than 0")             \
+	  "time limit for all PEs to connect, and of each host collective, those of init "         \
+	  "included; more than 0")                                                                 \
 	X(debug, WORD, "SHMEMH_DEBUG", "warn", "off|error|warn|info: what is logged to stderr")    \
 	X(ifname, TEXT, "SHMEMH_IFNAME", "",                                                       \
 	  "network interface of the hub (with torchrun's variables the hub is at MASTER_ADDR) "    \

@@ -121,7 +121,7 @@ int shmemhi_socket_accept(int listen_fd, struct sockaddr *from, socklen_t *from_
 	return fd;
 }
 
-/* Frees the words when no socket is left: a program that has left its jobs keeps no memory. */
+/* Frees the words when no socket is left: a program that has left its jobs keeps none of them. */
 void shmemhi_socket_close(int fd)
 {
 	const int saved = errno;

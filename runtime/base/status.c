@@ -22,11 +22,14 @@ static const struct {
 	{SHMEMD_ERR_UNALIGNED, "address not aligned to the size of the word"},
 	{SHMEMD_ERR_COLLECTIVE, "members of the team called different collectives"},
 	{SHMEMD_ERR_BAD_ARGUMENT,
-	 "an argument is outside its list, or a group's threads are missing or disagree"},
+	 "an argument, or memory that a call uses, is not as required, or threads of a group or "
+	 "blocks of a grid are missing or disagree"},
 	{SHMEMD_ERR_BAD_CONTEXT, "the context is not filled, or of a team or job that is no more"},
 	{SHMEMD_ERR_REFUSED,
 	 "the NIC or the target refused an operation: key, range, right, alignment or length"},
-	{SHMEMD_ERR_PATH, "no way through to the target: retries used up, port or queue pair down"},
+	{SHMEMD_ERR_PATH,
+	 "the channel sends nothing any more: retries used up, port or queue pair down, nothing "
+	 "completed in time, or an impossible count of executed requests"},
 	{SHMEMD_ERR_AMBIGUOUS,
 	 "a fetching atomic was carried out, but its result was lost with the path"},
 	{SHMEMD_ERR_LOST,

@@ -157,10 +157,12 @@ static void record_of_a_nic(void **state)
 	err.status = SHMEMD_ERR_PATH;
 	err.op = SHMEMD_OP_QUIET;
 	err.value = value_of(0xffffff, 0xee, 0x01, 0x77);
-	assert_string_equal(line(&err), "device quiet, PE 3: no way through to the target: retries "
-					"used up, port or queue pair down (unknown opcode (0xee), "
-					"WQE 17 of QP 0xffffff: unknown syndrome (0x77), vendor "
-					"0x01)");
+	assert_string_equal(
+		line(&err),
+		"device quiet, PE 3: the channel sends nothing any more: retries used "
+		"up, port or queue pair down, nothing completed in time, or an "
+		"impossible count of executed requests (unknown opcode (0xee), WQE 17 of "
+		"QP 0xffffff: unknown syndrome (0x77), vendor 0x01)");
 }
 
 /* A wait for a channel that the host ended or that had failed before: there is no CQE to describe.
@@ -174,16 +176,21 @@ static void record_without_a_cqe(void **state)
 			      .wanted = 0x107};
 
 	(void)state;
-	assert_string_equal(line(&err), "device quiet, PE 1: no way through to the target: retries "
-					"used up, port or queue pair down (the channel has failed, "
-					"261 WQEBBs are complete)");
+	assert_string_equal(line(&err),
+			    "device quiet, PE 1: the channel sends nothing any more: retries used "
+			    "up, port or queue pair down, nothing completed in time, or an "
+			    "impossible count of executed requests (the channel has failed, 261 "
+			    "WQEBBs are complete)");
 	err.op = SHMEMD_OP_BARRIER;
 	err.addr = 0x7000;
 	err.value = 17;
 	err.wanted = 0;
-	assert_string_equal(line(&err), "device barrier, PE 1: no way through to the target: "
-					"retries used up, port or queue pair down (that PE's quiet "
-					"failed, in sync number 17)");
+	assert_string_equal(
+		line(&err),
+		"device barrier, PE 1: the channel sends nothing any more: retries "
+		"used up, port or queue pair down, nothing completed in time, or an "
+		"impossible count of executed requests (that PE's quiet failed, in sync "
+		"number 17)");
 }
 
 static void expect_words(uint32_t opcode, uint32_t vendor, uint32_t syndrome, const char *words)
