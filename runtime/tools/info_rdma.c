@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The RDMA part of shmem-info: what this machine has, and what to do about what is missing. */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -120,7 +121,7 @@ static void print_doorbells(void)
 	int is_set = 0;
 
 	if (!f) {
-		info_line("GPU doorbells", "unknown: %s does not exist", path);
+		info_line("GPU doorbells", "unknown: %s: %s", path, strerror(errno));
 		return;
 	}
 	while (fgets(text, sizeof text, f))

@@ -62,11 +62,13 @@ static int open_view(const char *path, view_t *view)
 	return view->posted ? 0 : -1;
 }
 
-/* Find the tables of a process. Returns how many; -1: a line was printed. */
+/* Find the tables of a process, and print a line for each that cannot be shown. Returns how many
+ * were found; -1: a line was printed. */
 static int open_views(const char *pid)
 {
 	char folder[64], path[384], target[128];
 	const struct dirent *entry;
+	int n_found = 0;
 	DIR *files;
 
 	snprintf(folder, sizeof folder, "/proc/%.20s/fd", pid);
@@ -85,6 +87,7 @@ static int open_views(const char *pid)
 		if (strncmp(target, "/memfd:" SHMEMHI_FAULT_TABLE_NAME,
 			    sizeof("/memfd:" SHMEMHI_FAULT_TABLE_NAME) - 1) != 0)
 			continue;
+		n_found++;
 		if (open_view(path, &views[n_views]) == 0)
 			n_views++;
 		else
@@ -93,7 +96,7 @@ static int open_views(const char *pid)
 						: strerror(errno));
 	}
 	closedir(files);
-	return n_views;
+	return n_found;
 }
 
 /* Printing */
@@ -171,20 +174,18 @@ static void print_view(view_t *view)
 int info_watch(const char *pid, int is_once)
 {
 	char folder[64];
-	int n;
+	int n_found;
 
 	if (strspn(pid, "0123456789") != strlen(pid) || !pid[0] || strlen(pid) > 10)
 		return -1;
-	n = open_views(pid);
-	if (n < 0)
-		return 1;
-	if (n == 0) {
+	n_found = open_views(pid);
+	if (n_found == 0)
 		fprintf(stderr,
 			"shmem-info: process %s has no table of paths: fail-over is off in it "
 			"(SHMEMH_FT; SHMEMH_DEBUG=info says why), or it does not use shmem_host\n",
 			pid);
+	if (n_views == 0)
 		return 1;
-	}
 	snprintf(folder, sizeof folder, "/proc/%.10s", pid);
 	do {
 		if (isatty(STDOUT_FILENO))

@@ -164,16 +164,20 @@ def cqes_text(c):
             return f"{i} of {n} that were requested since"
         if opcode != CQE_SUCCESS:
             return f"{i} of {n} that were requested since, then an error: syndrome " \
-                f"{cqe[55]:#04x}, vendor's {cqe[54]:#04x}, WQE at device index " \
-                f"{int.from_bytes(cqe[60:62], 'big')}"
+                f"{cqe[55]:#04x}, vendor's {cqe[54]:#04x}, WQE counter " \
+                f"{int.from_bytes(cqe[60:62], 'big')} (the queue pair's index, mod 2^16)"
     return f"all {n} that were requested since"
 
 
-def index_text(word):
-    """Of `ready` or `flush`."""
+def ready_text(word):
     flags = [name for bit, name in ((8, "RUNG"), (9, "DEFERRED")) if word >> bit & 1]
     return f"epoch {bits(word, 0, 7)}, {bits(word, 32, 63)} WQEBBs, " \
         f"{bits(word, 16, 31)} CQEs{''.join(', ' + flag for flag in flags)}"
+
+
+def flush_text(word):
+    return f"epoch {bits(word, 0, 7)}, end at WQEBB {bits(word, 32, 63)}, " \
+        f"CQE number {bits(word, 16, 31)}"
 
 
 def path_text(c):
@@ -269,12 +273,12 @@ def print_channel(c):
     rows = (
         ("reservation", f"epoch {bits(c.resv, 0, 7)}, {c.reserved()} WQEBBs, "
                         f"{bits(c.resv, 40, 63)} requests"),
-        ("ready", index_text(c.ready)),
+        ("ready", ready_text(c.ready)),
         ("rung", f"{bits(c.rung, 32, 63)} WQEBBs{locked(c.rung)}" +
                  (" (not valid: ready has RUNG)" if c.ready >> 8 & 1 else "")),
         ("done", f"{c.completed()} WQEBBs, {bits(c.done, 1, 16)} CQEs{locked(c.done)}"),
         ("CQEs", cqes_text(c)),
-        ("flush", index_text(c.flush)),
+        ("flush", flush_text(c.flush)),
         ("path", path_text(c)),
         ("queue", tagged_text(c.queue)),
         ("doorbell", tagged_text(c.doorbell)),

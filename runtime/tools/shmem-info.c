@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* shmem-info: the version, the options in force, and what this machine has, one line each: "ok",
- * or what is missing and what that means; or its topology. Needs no GPU. */
+ * or what is missing and what that means; or one of the commands in `usage`. Needs no GPU. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <getopt.h>
@@ -183,7 +183,7 @@ static void print_hub(const shmemhi_options_t *opt)
 	line("hub addresses", n > 0 ? text : err.text);
 }
 
-/* Everything but topology. */
+/* What shmem-info prints without arguments. */
 static int print_all(void)
 {
 	shmemhi_log_t log = {SHMEMHI_WARN, -1, -1};
@@ -230,7 +230,8 @@ static const char usage[] =
 	"  test what the library relies on, on NICs of this machine: all, or those of LIST;\n"
 	"  started by a launcher as two PEs: on those of two machines\n"
 	"shmem-info --watch PID [--once]\n"
-	"  states and rates of the paths of a running process, every second; or once\n"
+	"  states and rates of the paths of a running process, every second; or once,\n"
+	"  without rates\n"
 	"MACHINE is a text or a captured folder; without it, this system.\n";
 
 static int fail_usage(void)

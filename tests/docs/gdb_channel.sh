@@ -46,6 +46,7 @@ expect '^  reservation  epoch 0, 2 WQEBBs, 2 requests$'
 expect '^  ready        epoch 0, 2 WQEBBs, 2 CQEs, RUNG$'
 expect '^  rung         .* \(not valid: ready has RUNG\)$'
 expect '^  CQEs         0 of 2 that were requested since$'
+expect '^  flush        epoch 0, end at WQEBB [0-9]+, CQE number [0-9]+$'
 expect '^  path         epoch 0, QP 0x[0-9a-f]+, base 0, key columns 1 .own. and 0 .*, not failed$'
 expect '^  order        none: the job does not tolerate faults of paths$'
 expect '^  counters     2 doorbells, 2 requests, 0 tickets of bounce buffers$'
@@ -71,7 +72,7 @@ expect '^PE 7: the team has PEs 0 to 1$'
 cqes='rig_pes[0].ends[1].cqes'
 in_gdb rig_end -ex "set var ${cqes}[63] = 0xd0" -ex "set var ${cqes}[55] = 0x15" \
 	-ex "set var $words->path |= 13 << 8" -ex 'shmemd-channel 1 0 rig_pes[0]'
-expect '^  CQEs         0 of 2 that were requested since, then an error: syndrome 0x15, .* index 0$'
+expect '^  CQEs         0 of 2 that .* since, then an error: syndrome 0x15, .*, WQE counter 0 .*$'
 expect ', failed: ERR_LOST$'
 
 [ "$failed" -eq 0 ] || cat "$out" >&2
