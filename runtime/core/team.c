@@ -175,8 +175,9 @@ static void warn_shared_gpu(shmemh_t *job)
 {
 	int others = 0;
 
-	/* No public call: init has not enlisted the handle yet, and a finalized job may have had
-	 * the same address. */
+	/* Use mem/mem.h and not shmemh_heap_info, which refuses finalized jobs by address: a
+	 * finalized job may have had this one's address, and init has not enlisted the new handle
+	 * yet. */
 	if (!shmemhi_mem_is_on_gpu(job))
 		return;
 	for (int pe = 0; pe < job->n_pes; pe++) {

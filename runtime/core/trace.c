@@ -15,13 +15,13 @@
 
 #define ROUND 128 /* events of each PE that one gather takes */
 
-/* What PE 0 has of all PEs; of another PE only the sizes. */
+/* What PE 0 has of all PEs. Other PEs have the heads and the latest round, and keep no events. */
 typedef struct gathered {
 	shmemd_trace_t *heads;         /* [n_pes] */
 	shmemd_trace_event_t **events; /* [n_pes][kept] */
 	shmemd_trace_event_t *round;   /* [n_pes][ROUND], what a gather brings */
 	shmemhi_trace_clock_t *clocks; /* [n_pes] */
-	uint64_t slack;                /* ns by which they are wrong for some signal */
+	uint64_t slack;                /* of shmemhi_trace_estimate_clocks */
 	const char *const *phases;     /* [n_phases] names */
 	int n_pes, n_phases;
 } gathered_t;

@@ -109,7 +109,7 @@ int shmemhi_agree(shmemh_t *job, int status)
 	return rc;
 }
 
-#define MAX_PLACES 64 /* after so many, places of finalized jobs are used again */
+#define REUSE_FROM 64 /* from so many places on, those of finalized jobs are used again */
 
 /* A handle that init has returned. Places are added at the head and never freed, so that any thread
  * reads the list without a lock, also in a child of fork. */
@@ -133,7 +133,7 @@ static place_t *place_of(const shmemh_t *job)
 	return p;
 }
 
-/* Returns the place of the job that was finalized first, or NULL if there are fewer than MAX_PLACES
+/* Returns the place of the job that was finalized first, or NULL if there are fewer than REUSE_FROM
  * places or all jobs live. The first, because a program that uses a handle after finalize most
  * likely uses that of a job that has just ended. */
 static place_t *old_place(void)
@@ -145,7 +145,7 @@ static place_t *old_place(void)
 		if (!atomic_load(&p->is_live) &&
 		    (!oldest || atomic_load(&p->ended) < atomic_load(&oldest->ended)))
 			oldest = p;
-	return n < MAX_PLACES ? NULL : oldest;
+	return n < REUSE_FROM ? NULL : oldest;
 }
 
 int shmemhi_enlist(const shmemh_t *job)
@@ -203,9 +203,9 @@ __attribute__((destructor)) static void tell_forgotten(void)
 	}
 	if (forgotten)
 		shmemhi_log(&forgotten->log, SHMEMHI_WARN,
-			    "the process ends without shmemh_finalize (handles left: %d): other "
-			    "processes of the job see this one die, and its last operations may "
-			    "be lost",
+			    "the process ends, or unloads this library, without shmemh_finalize "
+			    "(handles left: %d): other processes of the job see this one die, and "
+			    "its last operations may be lost",
 			    n);
 }
 

@@ -60,7 +60,8 @@ struct shmemh {
 	shmemd_ctx_t *device_copies;               /* [SHMEMHI_MAX_TEAMS], in device memory */
 	uint64_t team_slots;                       /* bit for each slot: a team has it, or is being
 						    made in it */
-	uint32_t next_team_slot;                   /* for the next team */
+	uint32_t next_team_slot;                   /* where the search for a slot begins, if this PE
+						    is the lowest member */
 	struct shmemhi_team_scratch *team_scratch; /* runtime/core */
 	shmemd_latch_t *latch;                     /* device memory */
 	shmemd_error_t *error;                     /* pinned */
@@ -72,8 +73,9 @@ struct shmemh {
 	uint8_t *is_unreachable; /* [n_pes] world, with teams_lock: channels ended without a path */
 	_Atomic int n_gone;      /* failed PEs, PEs that left, and 1 for CUT_OFF */
 	/* Guards `teams`, is_unreachable and closing. The monitor, the agent of fail-over, queries
-	 * of teams and all that changes one of the three take it. Collectives, whose thread alone
-	 * changes `teams`, read that without. */
+	 * of teams and all that changes one of the three take it, except the phases of init before
+	 * the agent and the monitor's reports begin. Collectives, whose thread alone changes
+	 * `teams`, read that without. */
 	pthread_mutex_t teams_lock;
 	int closing;   /* under teams_lock: PEs are expected to leave */
 	int phases_up; /* phases of core/init.c that are up */
@@ -115,8 +117,9 @@ int shmemhi_refused(const shmemh_t *job, const char *call);
 
 /* Keep the handles that init returns: one that was finalized is refused by shmemhi_refused and
  * never read by shmemh_error_text, and one that is not finalized is reported at the end of the
- * process (tell_forgotten). The list grows to at least 64 entries. Live jobs use some of them; the
- * rest hold the handles that were finalized last. enlist returns 0, or -1 without memory. */
+ * process (tell_forgotten). The list grows up to 64 entries, and further only if all of them are
+ * live; those that are not live hold the handles that were finalized last. enlist returns 0, or -1
+ * without memory. */
 int shmemhi_enlist(const shmemh_t *job);
 void shmemhi_delist(const shmemh_t *job);
 bool shmemhi_is_finalized(const shmemh_t *job);
