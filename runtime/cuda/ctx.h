@@ -17,7 +17,7 @@ typedef struct shmemhi_cuctx {
 } shmemhi_cuctx_t;
 
 /* Attach to the calling thread's current context. c->cuda is filled.
- * Returns  1: attached; 0: there is none; ERR_CUDA. */
+ * Returns  1: attached; 0: there is none; ERR_CUDA; ERR_NO_MEMORY. */
 int shmemhi_cuctx_attach(shmemhi_cuctx_t *c, shmemhi_err_t *err);
 void shmemhi_cuctx_detach(shmemhi_cuctx_t *c);
 

@@ -151,8 +151,9 @@ void shmemhi_cuda_close(shmemhi_cuda_t *cuda);
  * driver library, which is slow to load. */
 int shmemhi_cuda_count_devices(const char *dir);
 
-/* The status for what a driver call returned: SHMEMH_OK; ERR_NO_MEMORY when the device is out of
- * memory; else ERR_CUDA. The line has the call and the error's name. */
+/* The status for what a driver call returned: SHMEMH_OK; ERR_NO_MEMORY for
+ * CUDA_ERROR_OUT_OF_MEMORY: memory of the device, pinned host memory or another resource is
+ * exhausted; else ERR_CUDA. The line has the call and the error's name. */
 int shmemhi_cuda_check(const shmemhi_cuda_t *cuda, shmemhi_err_t *err, const char *call,
 		       shmemhi_cu_result_t result);
 

@@ -29,7 +29,7 @@ typedef struct shmemhi_extent {
 	uint64_t handle; /* GPU: the driver's handle */
 	uint64_t from;   /* host: where it begins in the file */
 	int fd;          /* shareable descriptor; -1: none, or closed */
-	int held;        /* there is memory to release */
+	int held;        /* GPU: there is memory to release */
 	int created;     /* GPU: by this PE, not imported: PEs of its process use its mapping */
 	char *at;        /* where it is mapped; NULL: nowhere */
 } shmemhi_extent_t;

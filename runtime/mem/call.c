@@ -52,7 +52,7 @@ static int fail_free(shmemh_t *job, const shmemhi_heap_call_t *c, int pe)
 				    "PE %d: free(0x%llx): not the start of an allocation, but "
 				    "inside the allocation starting at 0x%llx of %llu bytes",
 				    pe, (ull_t)c->address, (ull_t)c->start, (ull_t)c->of_nbytes);
-	if (c->refusal == SHMEMHI_FREED)
+	if (c->refusal == SHMEMHI_NOT_ALLOCATED)
 		return shmemhi_fail(err, status,
 				    "PE %d: free(0x%llx): inside the heap, but in no allocation: "
 				    "freed before, or never returned by malloc",

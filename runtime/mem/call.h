@@ -22,7 +22,7 @@ enum shmemhi_refusal {
 	SHMEMHI_OVERFLOW,       /* count * nbytes */
 	SHMEMHI_NO_BOOKKEEPING, /* no host memory for bookkeeping */
 	SHMEMHI_FOREIGN,        /* free: outside the memory of the heap */
-	SHMEMHI_FREED,          /* free: inside, but of no allocation */
+	SHMEMHI_NOT_ALLOCATED,  /* free: inside, but of no allocation */
 	SHMEMHI_INTERIOR,       /* free: inside an allocation, not its start */
 	SHMEMHI_LIBRARY_OWNED,  /* free: the library's own memory */
 };

@@ -176,7 +176,7 @@ static void examine(const shmemh_t *job, const void *ptr, shmemhi_heap_call_t *c
 		call->start = base;
 		call->of_nbytes = blocks->nbytes;
 	} else if (block->owner == SHMEMHI_FREE) {
-		call->refusal = SHMEMHI_FREED;
+		call->refusal = SHMEMHI_NOT_ALLOCATED;
 	} else if (block->owner == SHMEMHI_LIBRARY) {
 		call->refusal = SHMEMHI_LIBRARY_OWNED;
 	} else if (block->offset != call->offset) {

@@ -99,7 +99,6 @@ static int create(shmemhi_mem_t *mem, uint64_t nbytes, shmemhi_extent_t *extent,
 	}
 	extent->nbytes = nbytes;
 	extent->fd = fd;
-	extent->held = 1;
 	return SHMEMH_OK;
 }
 
@@ -120,7 +119,6 @@ static int import(shmemhi_mem_t *mem, int fd, uint64_t nbytes, shmemhi_extent_t 
 		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "heap: cannot keep a descriptor: %s%s",
 				    strerror(errno), shmemhi_descriptor_advice(errno));
 	extent->nbytes = nbytes;
-	extent->held = 1;
 	return SHMEMH_OK;
 }
 

@@ -67,7 +67,8 @@ static int check_device(shmemh_t *job, int kind)
 	if (kind == SHMEMH_HEAP_GPU && !c)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_CUDA,
 				    "a GPU heap is asked for, but the calling thread has no CUDA "
-				    "context: call cudaSetDevice before shmemh_init");
+				    "context (call cudaSetDevice before shmemh_init), or the "
+				    "driver cannot be used (a warning before this line says why)");
 	if (kind == SHMEMH_HEAP_GPU && !(shmemhi_cuctx_attribute(c, SHMEMHI_CU_ATTR_VMM) &&
 					 shmemhi_cuctx_attribute(c, SHMEMHI_CU_ATTR_POSIX_FD)))
 		return shmemhi_fail(&job->err, SHMEMH_ERR_CUDA,
@@ -164,7 +165,8 @@ int shmemhi_mem_warn_host(const shmemh_t *job, const char *dev_dir)
 		return 0;
 	shmemhi_log(&job->log, SHMEMHI_WARN,
 		    "the heap is in host memory, although this machine has GPUs (%d): the thread "
-		    "that called shmemh_init had no CUDA context: call cudaSetDevice before it, or "
+		    "that called shmemh_init had no CUDA context, or the driver cannot be used (a "
+		    "warning before this line says why): call cudaSetDevice before shmemh_init, or "
 		    "set SHMEMH_HEAP=host if this is meant",
 		    n_gpus);
 	return 1;

@@ -28,7 +28,8 @@ bool shmemhi_mem_is_mapped(const shmemh_t *job, int pe);
  * NVLink, host memory between CPUs; not PCIe.) */
 bool shmemhi_mem_has_atomics(const shmemh_t *job, int pe);
 
-/* Does pe use this PE's GPU? Without GPUs: is it mapped, and in this process? */
+/* Does pe use this PE's GPU? If one of the two has no CUDA context: is pe mapped, and in this
+ * process? */
 bool shmemhi_mem_same_gpu(const shmemh_t *job, int pe);
 
 /* Address of pe's heap in this process; NULL if not mapped. */

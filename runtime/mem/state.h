@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What runtime/mem keeps for a job (shmemh.mem). Private to mem/ and its tests. */
+/* What runtime/mem keeps for a job (shmemh.mem). Included by no file of another folder of the
+ * library. */
 #ifndef SHMEMHI_MEM_STATE_H
 #define SHMEMHI_MEM_STATE_H
 
@@ -91,7 +92,7 @@ typedef struct shmemhi_mem {
 } shmemhi_mem_t;
 
 /* Open on a given driver table; NULL: no driver. Takes over its library: shmemhi_mem_close closes
- * it, and so does this call after a failure. */
+ * it, and so does this call after a failure, or if no CUDA context is current. */
 int shmemhi_mem_open_with(shmemh_t *job, const shmemhi_cuda_t *cuda);
 
 /* PE 0 warns if the heap is in host memory for want of a CUDA context, although there are GPUs.

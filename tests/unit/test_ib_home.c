@@ -254,8 +254,9 @@ static int warned(const char *number, int attr_kind, int opt_kind, int pe)
 	log_begin();
 	is = shmemhi_mem_warn_host(&job, dev_dir);
 	if (is != log_count("WARN the heap is in host memory, although this machine has GPUs (1): "
-			    "the thread that called shmemh_init had no CUDA context: call "
-			    "cudaSetDevice before it"))
+			    "the thread that called shmemh_init had no CUDA context, or the driver "
+			    "cannot be used (a warning before this line says why): call "
+			    "cudaSetDevice before shmemh_init"))
 		is = -1;
 	log_end();
 	unlink(path);
