@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-# What the Makefiles of the examples share. name: the example; modules: further modules of pkg-config;
-# extra: further sources.
+# What the Makefiles of the examples share. name: the example; modules: further modules of
+# pkg-config; extra: further sources.
 #     make      ./NAME, on the emulator
 #     make gpu  ./NAME_gpu
 # Needs PKG_CONFIG_PATH if the library is not in /usr.

@@ -97,6 +97,8 @@ CASES = [
      {"tests/a.c": "int f(void)\n{\n\treturn 0;\n}\n"}),
     ("line_length", {"tests/a.c": "\t" + "x" * 93 + "\n"}, "tests/a.c",
      {"tests/a.c": "\t" + "x" * 92 + "\n"}),
+    ("line_length", {"bench/a": "#!/usr/bin/env python3\n" + "x" * 101 + "\n"}, "bench/a",
+     {"bench/a": "#!/usr/bin/env python3\n" + "x" * 100 + "\n"}),
     ("contract_comment",
      {"include/shmem_host/a.h": "/* One. */\n\nSHMEMH_API int shmemh_f(int a, int b);\n"},
      "include/shmem_host/a.h",

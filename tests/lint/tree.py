@@ -75,12 +75,15 @@ class Tree:
     def c_files(self):
         return self.select(r"\.(c|h|cu)$")
 
-    def shell_files(self):
+    def scripts(self, interpreter):
+        """Files without an extension whose first line names that interpreter."""
         others = [p for p in self.paths if not re.search(r"\.\w+$|LICENSE|/corpus/", p)]
-        scripts = [p for p in others if re.match(r"#!.*\b(sh|bash)\b", self.first_line(p))]
-        return self.select(r"\.sh$") + scripts
+        return [p for p in others if re.match(rf"#!.*\b({interpreter})\b", self.first_line(p))]
+
+    def shell_files(self):
+        return self.select(r"\.sh$") + self.scripts("sh|bash")
 
     def source_files(self):
         """Everything that people write and read as code."""
-        named = self.select(r"(\.(c|h|cu|S|py|cmake|map|pc\.in|cmake\.in)|CMakeLists\.txt)$")
-        return sorted(set(named + self.shell_files()))
+        named = self.select(r"(\.(c|h|cu|S|py|mk|cmake|map|pc\.in|cmake\.in)|CMakeLists\.txt)$")
+        return sorted(set(named + self.shell_files() + self.scripts("python3")))
