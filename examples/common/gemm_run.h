@@ -66,7 +66,7 @@ static int gemm_all_mapped(shmemh_t *job)
 }
 
 /* The sizes of the command line; else `large`, on GPUs that map each other; else one tile on a GPU,
- * and 2 x 2 of its small tiles on a CPU. Returns 0, or 1 after one line. */
+ * and 2 x 2 of its small tiles on a CPU. Returns 0, or 1 after one line of PE 0. */
 static int gemm_sizes(shmemh_t *job, int argc, char **argv, gemm_sizes_t large, gemm_sizes_t *sizes)
 {
 	uint32_t side = GEMM_ON_GPU ? GEMM_TILE : 2 * GEMM_TILE;
@@ -187,26 +187,31 @@ static int gemm_expect(gemm_program_t *g)
 	const gemm_problem_t *p = &g->problem;
 	uint64_t macs = (uint64_t)p->rows * p->columns * p->inner;
 	float *w = gemm_floats(GEMM_WEIGHTS, p->first_column, p->columns, p->inner);
+	int is_large = 0, is_out_of_memory;
 	uint32_t seed, row;
-	int is_large = 0;
 	bf16_t *at;
 
 	g->stride = 1 + 2 * (uint32_t)(macs / GEMM_CHECK_MACS / 2); /* odd: all rows of tiles */
 	at = g->expected =
 		(bf16_t *)malloc(((size_t)p->rows / g->stride + 1) * 2 * p->columns * sizeof(*at));
-	for (seed = 0; seed < 2 && at != NULL && w != NULL; seed++) {
-		for (row = 0; row < p->rows; row += g->stride, at += p->columns) {
+	is_out_of_memory = at == NULL || w == NULL;
+	for (seed = 0; seed < 2 && !is_out_of_memory; seed++) {
+		for (row = 0; row < p->rows && !is_out_of_memory;
+		     row += g->stride, at += p->columns) {
 			float *x = gemm_floats(seed, p->first_row + row, 1, p->inner);
 
-			is_large |= x == NULL || gemm_expect_row(p, x, w, at);
+			is_out_of_memory = x == NULL;
+			is_large |= x != NULL && gemm_expect_row(p, x, w, at);
 			free(x);
 		}
 	}
 	free(w);
-	if (is_large)
+	if (is_out_of_memory)
+		fprintf(stderr, "no memory for the reference\n");
+	else if (is_large)
 		fprintf(stderr, "sums of %u products exceed %d: choose a smaller INNER\n", p->inner,
 			GEMM_LARGEST_SUM);
-	return is_large || at == NULL || w == NULL;
+	return is_out_of_memory || is_large;
 }
 
 static size_t gemm_result_at(const gemm_problem_t *p, uint32_t row, uint32_t column)
