@@ -10,7 +10,8 @@
 typedef struct bench_lib {
 	bench_ctx_t ctx;
 	char name[48]; /* library and version, as printed */
-	void *job;     /* the library's own handle, if it has one */
+	/* The library's own: its handle of the job (shmem_dev), or the memory to free (NVSHMEM). */
+	void *own;
 } bench_lib_t;
 
 /* Join the job as PE pe of n_pes on the current device. Returns 0, or 1 after printing a line to

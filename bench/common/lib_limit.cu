@@ -46,10 +46,10 @@ int bench_lib_open(bench_lib_t *lib, int pe, int n_pes)
 	snprintf(lib->name, sizeof(lib->name), "bare kernels");
 	if (shmemh_init(NULL, &job) != SHMEMH_OK)
 		return failed(NULL, "shmemh_init");
-	lib->job = job;
+	lib->own = job;
 	lib->ctx = bench_ctx_t{pe, n_pes, 0, NULL};
 	if (shmemh_calloc(job, 1 + MAX_PES, sizeof(uint64_t), &sync) != SHMEMH_OK)
-		return failed(job, "shmemh_malloc");
+		return failed(job, "shmemh_calloc");
 	lib->ctx.sync = (uint64_t *)sync;
 	if (n_pes > MAX_PES) {
 		fprintf(stderr, "bench: bare kernels are for up to %d PEs, not %d\n", MAX_PES,
@@ -61,12 +61,12 @@ int bench_lib_open(bench_lib_t *lib, int pe, int n_pes)
 
 int bench_lib_malloc(bench_lib_t *lib, size_t nbytes, void **ptr)
 {
-	shmemh_t *job = (shmemh_t *)lib->job;
+	shmemh_t *job = (shmemh_t *)lib->own;
 
 	return shmemh_malloc(job, nbytes, ptr) == SHMEMH_OK ? 0 : failed(job, "shmemh_malloc");
 }
 
 void bench_lib_close(bench_lib_t *lib)
 {
-	shmemh_finalize((shmemh_t *)lib->job);
+	shmemh_finalize((shmemh_t *)lib->own);
 }

@@ -83,7 +83,7 @@ int bench_lib_open(bench_lib_t *lib, int pe, int n_pes)
 int bench_lib_malloc(bench_lib_t *lib, size_t nbytes, void **ptr)
 {
 	*ptr = nvshmem_malloc(nbytes);
-	lib->job = *ptr;
+	lib->own = *ptr;
 	if (*ptr == NULL)
 		fprintf(stderr, "bench: nvshmem_malloc of %zu bytes failed\n", nbytes);
 	return *ptr == NULL;
@@ -91,6 +91,6 @@ int bench_lib_malloc(bench_lib_t *lib, size_t nbytes, void **ptr)
 
 void bench_lib_close(bench_lib_t *lib)
 {
-	nvshmem_free(lib->job);
+	nvshmem_free(lib->own);
 	nvshmem_finalize();
 }

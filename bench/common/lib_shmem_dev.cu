@@ -18,7 +18,7 @@ int bench_lib_open(bench_lib_t *lib, int pe, int n_pes)
 		 SHMEMH_VERSION_MINOR, SHMEMH_VERSION_PATCH);
 	if (shmemh_init(NULL, &job) != SHMEMH_OK)
 		return failed(NULL, "shmemh_init");
-	lib->job = job;
+	lib->own = job;
 	if (shmemh_my_pe(job) != pe || shmemh_n_pes(job) != n_pes) {
 		fprintf(stderr, "bench: joined as PE %d of %d, expected %d of %d\n",
 			shmemh_my_pe(job), shmemh_n_pes(job), pe, n_pes);
@@ -31,12 +31,12 @@ int bench_lib_open(bench_lib_t *lib, int pe, int n_pes)
 
 int bench_lib_malloc(bench_lib_t *lib, size_t nbytes, void **ptr)
 {
-	shmemh_t *job = (shmemh_t *)lib->job;
+	shmemh_t *job = (shmemh_t *)lib->own;
 
 	return shmemh_malloc(job, nbytes, ptr) == SHMEMH_OK ? 0 : failed(job, "shmemh_malloc");
 }
 
 void bench_lib_close(bench_lib_t *lib)
 {
-	shmemh_finalize((shmemh_t *)lib->job);
+	shmemh_finalize((shmemh_t *)lib->own);
 }

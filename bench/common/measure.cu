@@ -105,8 +105,7 @@ static int meet(bench_t *b)
 		return 1;
 	if (mine.misses != 0)
 		fprintf(stderr,
-			"bench: PE %d: %s, %zu bytes, %u blocks: %llu words differ from what was "
-			"sent\n",
+			"bench: PE %d: %s, %zu bytes, %u blocks: %llu words have a wrong value\n",
 			b->my_pe, b->point.op, b->point.nbytes, b->point.blocks, mine.misses);
 	if (mine.status != 0)
 		fprintf(stderr, "bench: PE %d: %s: a wait, quiet or sync returned status %u\n",
