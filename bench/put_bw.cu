@@ -41,7 +41,7 @@ template <bench_scope S> static bench_kernel_t bw_kernel_of(bool is_get)
 
 static int bw_point(bench_t *b, bool is_get, bench_scope scope, size_t nbytes, uint32_t blocks)
 {
-	/* The clock may tick only once a microsecond: every measured span must exceed 300 us. */
+	/* The clock may tick only once a microsecond: the spans should be some hundred us. */
 	const uint32_t iters = nbytes <= (1u << 20) ? 200 : nbytes <= (4u << 20) ? 64 : 20;
 	bench_point_t point = {};
 

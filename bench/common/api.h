@@ -2,8 +2,8 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The device calls of the bench kernels, under one name for all libraries. The kernels are compiled
  * once against shmem_dev, with BENCH_NVSHMEM once against NVSHMEM, and with BENCH_LIMIT once with
- * bare accesses (api_limit.h); of the kernels' files only api*.h depend on the library. All use the
- * same clock.
+ * bare accesses (api_limit.h); of the kernels' files only api*.h depend on the library; the
+ * clock and one fence are shmem_dev's in every build.
  *
  * The scope (thread, warp, block) is a template parameter: a bench kernel is CUDA C++, and each
  * library's functions are called directly. */

@@ -70,8 +70,8 @@ BENCH_FN void bench_bulk_loaded(uint32_t bar, uint32_t parity)
 	} while (!is_over);
 }
 
-/* n whole buffers; complete on return, as put with quiet's round trip. Three quarters of the
- * buffers are filled ahead. */
+/* n whole buffers. On return all of it is written at the target: that takes the round trip which a
+ * put and a quiet take. Three quarters of the buffers are filled ahead. */
 BENCH_FN void bench_bulk_pipe(char *to, const char *from, uint32_t n, char *shared)
 {
 	constexpr uint32_t N = BENCH_BULK_BUFFERS, AHEAD = N * 3 / 4;

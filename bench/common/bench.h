@@ -61,7 +61,7 @@ typedef struct bench_point {
 	int actors;           /* number of PEs that run the kernel: 0 .. actors - 1 */
 	int writers;          /* number of PEs that put nbytes to their peer: 0 .. writers - 1 */
 	int readers;          /* number of PEs that get nbytes from their peer: 0 .. readers - 1 */
-	bool signals;         /* the kernel increments both actors' signal words */
+	bool signals;         /* the kernel sets both actors' signal words, each time to one more */
 	uint32_t blocks;
 	uint32_t threads;
 	uint32_t shared_nbytes; /* dynamic shared memory of a block */
@@ -83,8 +83,10 @@ typedef struct bench {
 	int row; /* number of printed rows */
 } bench_t;
 
-/* Measure one point and print it. Collective. Returns 0. Returns 1 on every PE if any PE failed,
- * after a line on that PE's stderr. */
+/* Measure one point and print it. Collective. Returns 0. Returns 1 on every PE if on any of them a
+ * check or an operation of the kernel failed, after a line on that PE's stderr. Returns 1 on this
+ * PE alone, after a line, if CUDA or the sync that tells the others failed: they may then wait
+ * until the launcher ends them. */
 int bench_measure(bench_t *b, const bench_point_t *point);
 
 /* The operations. Return like bench_measure. */
@@ -106,8 +108,8 @@ int bench_g_latency(bench_t *b);
 int bench_fetch_latency(bench_t *b);
 int bench_add_rate(bench_t *b);
 
-/* Start of the first counted iteration, and end of the last. All threads of the grid call these,
- * after the caller has synchronised the grid. */
+/* Start of the first counted iteration, and end of the last. All threads of the grid call these;
+ * bench_end after the caller has synchronised the grid. */
 BENCH_FN void bench_begin(const bench_args_t *p)
 {
 	if (blockIdx.x == 0 && threadIdx.x == 0)
