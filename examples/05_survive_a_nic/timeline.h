@@ -76,7 +76,7 @@ static void timeline_changed(void *arg, int peer, int k, int state)
 	memcpy(latest->from, info.port, sizeof(latest->from));
 }
 
-/* Begin to keep what happens. Returns 0, or 1 after one line on stderr. */
+/* Begin to keep what happens. Returns 0, or 1 after a failure. */
 static int timeline_begin(timeline_t *t, shmemh_t *job)
 {
 	shmemh_fault_info_t info;

@@ -44,8 +44,9 @@
 
 #define LIMIT_NS 20000000000ull
 
-/* Blocks that send while others multiply: few, and so many that their number and that of the tiles
- * of two PEs fill the GPU once. Blocks that send alone. Warps of each that send. */
+/* SENDERS: blocks that send while others multiply: few. With two PEs and the sizes for GPUs, 8 of
+ * them and a block for each of the 256 tiles are just the 264 blocks that an H100 holds at once.
+ * SENDERS_ALONE: blocks of a launch that only sends. SEND_WARPS: warps of each that send. */
 #ifdef __CUDACC__
 #define SENDERS 8
 #define SENDERS_ALONE 32

@@ -9,9 +9,9 @@
  * torch.nn.Linear keeps it, [columns][inner].
  *
  * On GPUs (sm_80 and later) by mma.sync.m16n8k16, of operands that cp.async brings to shared memory
- * two steps ahead. Why not CUTLASS: the examples depend on nothing and build with nvcc alone, and a
- * reader sees in one page where a tile begins and ends. mma.sync reaches a part of what wgmma does
- * on sm_90; a program that needs the rest puts its own tile multiply here. The order of
+ * two steps ahead. Why not CUTLASS: these two examples need nothing but this library and nvcc, and
+ * a reader sees in one page where a tile begins and ends. mma.sync reaches a part of what wgmma
+ * does on sm_90; a program that needs the rest puts its own tile multiply here. The order of
  * communication does not depend on it. On a CPU plain loops, and small tiles. */
 #ifndef EXAMPLES_GEMM_H
 #define EXAMPLES_GEMM_H

@@ -24,7 +24,7 @@ extern "C" {
  *
  * pe_main  receives the joined job; memory that it does not free ends with the job. Returns 0 for
  *          success.
- * Returns  the program's exit status: 0, or 1 after one line on stderr. */
+ * Returns  the program's exit status: 0, or 1 after a failure. */
 int run_main(int argc, char **argv, int (*pe_main)(shmemh_t *job, int argc, char **argv));
 
 /* Join a job as run_main does; shmemh_finalize leaves it. boot may be NULL. Returns a
