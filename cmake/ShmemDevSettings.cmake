@@ -14,8 +14,9 @@ set(CMAKE_C_EXTENSIONS OFF)
 set(CMAKE_C_VISIBILITY_PRESET hidden)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
-# shmem_dev_left_out(label reason): what this configuration leaves out. It is printed at the end,
-# and is a skipped test with that label.
+# shmem_dev_left_out(label reason): what this configuration leaves out. It is printed at the end.
+# Where tests are built without a sanitizer it is also a skipped test with that label, except what
+# bench/ leaves out, which is added after tests/.
 function(shmem_dev_left_out label reason)
     set_property(GLOBAL APPEND PROPERTY SHMEM_DEV_LEFT_OUT "${label}: ${reason}")
 endfunction()
