@@ -52,11 +52,30 @@ static void last_byte_of_a_read(void **state)
 	end();
 }
 
+/* The response of the READ takes the place of the acknowledgement, with which the WRITE would be
+ * placed. Deregistration places it: the program may free the memory next. */
+static void dereg_places_what_no_read_has_pushed(void **state)
+{
+	(void)state;
+	start_unlike(MLX5SW_UNLIKE_READ_QUIET);
+	memset(b.memory, 0xee, 64);
+	adapter_write(&a, &b, 0, 0, 64, 0);
+	adapter_read(&a, &b, 20000, 0, 64, SIGNALLED);
+	go();
+	adapter_expect(&a, 1, OP_READ);
+	assert_memory_equal(a.memory + 20000, b.memory, 64);
+	assert_int_equal(b.memory[0], 0xee);
+	assert_int_equal(ibv_dereg_mr(b.mr), 0);
+	assert_memory_equal(b.memory, a.memory, 64);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(last_byte_of_a_write),
 		cmocka_unit_test(last_byte_of_a_read),
+		cmocka_unit_test(dereg_places_what_no_read_has_pushed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

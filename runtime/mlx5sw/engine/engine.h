@@ -129,8 +129,8 @@ typedef struct mlx5swi_cqe {
 } mlx5swi_cqe_t;
 void mlx5swi_cqe_write(mlx5swi_cq_t *cq, mlx5swi_qp_t *qp, const mlx5swi_cqe_t *cqe);
 
-/* Store all accepted WRITEs to memory: before a READ or atomic of this device, and before memory is
- * freed or an MR is deregistered. */
+/* Store the accepted WRITEs of all queue pairs to memory, and the pending half of an atomic: before
+ * an MR is destroyed, and before some reads (responder.c). Does nothing when the world ends. */
 void mlx5swi_place_all(mlx5swi_device_t *dev);
 
 /* step.c, thread.c: scheduling. */

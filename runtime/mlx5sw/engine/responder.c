@@ -182,19 +182,19 @@ void mlx5swi_responder_query(const mlx5swi_qp_t *qp, mlx5swi_receive_state_t *s)
 void mlx5swi_place_all(mlx5swi_device_t *dev)
 {
 	const mlx5swi_table_t *qps = &dev->qps;
-	if (!mlx5swi_w->engine ||
-	    !(mlx5swi_w->cfg.chaos & (MLX5SW_CHAOS_PLACE | MLX5SW_CHAOS_ATOMIC)))
-		return;
-	for (uint32_t i = 0; i < qps->n; i++)
+	for (uint32_t i = 0; mlx5swi_w->engine && i < qps->n; i++)
 		if (qps->at[i])
 			complete(qps->at[i]);
 }
 
 /* Call before a read of this memory. A read pushes earlier accepted WRITEs of all queue pairs to
- * memory; in a relaxed-ordering MR they may pass it. */
+ * memory; a read of a relaxed-ordering MR may pass them, but not an overlapping WRITE of its own
+ * queue pair. WRITEs that only MLX5SW_UNLIKE_READ_QUIET delays are not pushed. */
 static void flush_before_read(mlx5swi_qp_t *qp, const target_t *t, size_t nbytes)
 {
-	if (!t->mr->is_relaxed || mlx5swi_place_overlaps(qp->responder->placements, t->p, nbytes))
+	const uint32_t delays = MLX5SW_CHAOS_PLACE | MLX5SW_CHAOS_ATOMIC;
+	if (mlx5swi_w->cfg.chaos & delays &&
+	    (!t->mr->is_relaxed || mlx5swi_place_overlaps(qp->responder->placements, t->p, nbytes)))
 		mlx5swi_place_all(qp->dev);
 }
 

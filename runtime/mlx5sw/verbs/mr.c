@@ -136,7 +136,7 @@ static void check_memory(const mlx5swi_mr_t *mr)
 		mlx5swi_lint("M4", NULL, -1, "MR 0x%x: its memory was unmapped before it", mr->key);
 }
 
-/* Complete accepted WRITEs to the MR first: the program may free the memory next. */
+/* mlx5swi_mr_destroy stores accepted WRITEs to memory, which the program may free next. */
 int ibv_dereg_mr(struct ibv_mr *mr)
 {
 	mlx5swi_lock();
