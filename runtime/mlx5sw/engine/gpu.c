@@ -19,7 +19,8 @@
 #define MAX_GPUS 64
 #define OUT_NBYTES (512u << 10) /* room for the packets of one step */
 #define IN_NBYTES (256u << 10)  /* room for the packets that a queue pair sends in one turn */
-#define MAX_COPIES 64u          /* in flight; far fewer than a stream queues without blocking */
+/* Of writes in flight; one of a read may follow. A stream queues far more without blocking. */
+#define MAX_COPIES 64u
 #define ALIGNMENT 64u
 
 typedef struct gpu {
@@ -147,7 +148,7 @@ static int warm_up(const cuda_t *c, const gpu_t *g)
 		failed |= c->copy(p, (uintptr_t)g->out, sizes[i], g->stream) ||
 			  c->copy((uintptr_t)g->in, p, sizes[i], g->stream);
 	failed |= c->copy(p, (uintptr_t)g->out, OUT_NBYTES, g->stream) || wait_for_copies(c, g);
-	for (unsigned i = 0; i < MAX_COPIES; i++)
+	for (unsigned i = 0; i < MAX_COPIES + 1; i++)
 		failed |= c->copy(p, (uintptr_t)g->out, 8, g->stream);
 	failed |= wait_for_copies(c, g);
 	return c->gpu_free(p) || failed;
@@ -196,7 +197,8 @@ bool mlx5swi_is_gpu(const void *p)
 }
 
 /* Makes the context of the GPU that p is on current, and returns the GPU. NULL: the memory was
- * freed while its MR exists; reads return zeros and writes are dropped. */
+ * freed while its MR or queue exists, or the context cannot be made current: reads return zeros and
+ * writes are dropped. */
 static gpu_t *enter(cuda_t *c, uintptr_t p)
 {
 	int gpu = gpu_of(c, (const void *)p);
@@ -274,6 +276,7 @@ void mlx5swi_gpu_read(void *dst, const void *p, size_t nbytes, size_t ahead)
 	cuda_t *c = mlx5swi_w->engine->cuda;
 	uintptr_t from = (uintptr_t)p;
 	gpu_t *g = enter(c, from);
+	memset(dst, 0, nbytes);
 	if (!g)
 		return;
 	for (size_t n, at = 0; at < nbytes; at += n) {

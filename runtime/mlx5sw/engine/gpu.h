@@ -15,8 +15,8 @@
 #include "mlx5sw/engine/step.h"
 
 /* p: memory for which mlx5swi_is_gpu returned true. A read is complete on return, and includes all
- * earlier writes. ahead: so many bytes from p on may be read now, for later calls until
- * mlx5swi_gpu_forget. */
+ * earlier writes; bytes that cannot be copied read as zeros. ahead: so many bytes from p on may be
+ * read now, for later calls until mlx5swi_gpu_forget. */
 void mlx5swi_gpu_read(void *dst, const void *p, size_t nbytes, size_t ahead);
 void mlx5swi_gpu_forget(void);
 void mlx5swi_gpu_write(void *p, const void *src, size_t nbytes);

@@ -62,7 +62,6 @@ void mlx5swi_queue_load(int is_gpu, void *dst, const void *src, size_t nbytes, s
 		mlx5swi_load(dst, src, nbytes, access);
 		return;
 	}
-	memset(dst, 0, nbytes);
 	mlx5swi_gpu_read(dst, src, nbytes, ahead);
 	if (!ahead)
 		mlx5swi_gpu_forget();
