@@ -41,21 +41,22 @@ typedef struct mlx5swi_packet {
 	uint8_t sgid[16], dgid[16];
 	uint8_t smac[6], dmac[6];
 	uint16_t slid, dlid, pkey, udp_sport;
-	uint32_t dqpn, sqpn, psn; /* responses: the PSN of the request */
-	uint32_t msn;             /* ACK: requests executed */
-	uint32_t imm;             /* network byte order, as in the WQE */
+	/* psn of a response: the PSN that it answers, one of those that its request takes; with
+	 * MLX5SWI_NAK_SEQUENCE: the expected one */
+	uint32_t dqpn, sqpn, psn;
+	uint32_t imm; /* network byte order, as in the WQE */
 	uint32_t rkey;
-	uint64_t raddr;      /* address of this packet's bytes, not of the message */
 	uint32_t dma_nbytes; /* WRITE: bytes of this packet; READ: bytes requested */
+	uint64_t raddr;      /* address of this packet's bytes, not of the message */
 	uint8_t opcode;      /* ATOMIC: opcode of the WQE */
 	uint8_t width;       /* ATOMIC: 4 or 8 */
-	uint16_t zero;
+	/* MTU code; a responder with another MTU refuses the packet as an invalid request */
+	uint8_t mtu;
+	uint8_t zero;
+	uint32_t nbytes; /* bytes of data */
 	/* ATOMIC, host byte order: swap or add, compare or boundary, masks. ATOMIC_DATA: [0] is the
 	 * old value. */
 	uint64_t operands[4];
-	uint32_t nbytes; /* bytes of data */
-	/* MTU code; a responder with another MTU refuses the packet as an invalid request */
-	uint32_t mtu;
 	uint8_t data[];
 } mlx5swi_packet_t;
 
@@ -72,7 +73,7 @@ void mlx5swi_packet_free(mlx5swi_packet_t *p);
  * down, or the header does not match. */
 void mlx5swi_port_send(mlx5swi_port_t *port, mlx5swi_packet_t *p);
 
-/* Handle a packet as if it had just arrived over the link: for packets that a fault has delayed. */
+/* Append a packet that has arrived to the port's list; a later step handles it. */
 void mlx5swi_port_arrive(mlx5swi_port_t *port, mlx5swi_packet_t *p);
 
 /* Difference of two packet sequence numbers, -2^23 .. 2^23 - 1. */

@@ -34,9 +34,9 @@ typedef struct done {
 	uint64_t old;
 } done_t;
 
-/* The pending store of an atomic whose load is done. */
+/* The store of an atomic whose load is done; pending while dev->half_atomic is this QP. */
 typedef struct half {
-	const mlx5swi_mr_t *mr; /* NULL: no store is pending */
+	const mlx5swi_mr_t *mr;
 	uint8_t *p;
 	uint64_t value;
 	uint8_t width;
@@ -112,7 +112,7 @@ void mlx5swi_responder_reset(mlx5swi_qp_t *qp)
 }
 
 /* The number of posted receive WQEs: word 0 of the record minus the first unused one. A record that
- * is behind gives more than the ring holds. */
+ * is behind gives more than the ring holds, and counts as none. */
 static uint32_t n_receives(mlx5swi_qp_t *qp)
 {
 	uint32_t word = 0;
@@ -189,7 +189,8 @@ void mlx5swi_place_all(mlx5swi_device_t *dev)
 
 /* Call before a read of this memory. A read pushes earlier accepted WRITEs of all queue pairs to
  * memory; a read of a relaxed-ordering MR may pass them, but not an overlapping WRITE of its own
- * queue pair. WRITEs that only MLX5SW_UNLIKE_READ_QUIET delays are not pushed. */
+ * queue pair. Without the two chaos bits below only MLX5SW_UNLIKE_READ_QUIET delays WRITEs, and no
+ * read pushes them. */
 static void flush_before_read(mlx5swi_qp_t *qp, const target_t *t, size_t nbytes)
 {
 	const uint32_t delays = MLX5SW_CHAOS_PLACE | MLX5SW_CHAOS_ATOMIC;
@@ -226,7 +227,6 @@ static void send_ack(mlx5swi_qp_t *qp, uint32_t psn, int nak)
 	if (!p)
 		return;
 	p->psn = psn;
-	p->msn = qp->responder->msn;
 	p->nak = (uint8_t)nak;
 	p->rnr = qp->attr.min_rnr_nak;
 	mlx5swi_port_send(&qp->dev->port, p);
@@ -266,8 +266,9 @@ static int check_key(mlx5swi_qp_t *qp, uint32_t rkey, uint64_t va, uint64_t nbyt
 
 static void refuse(mlx5swi_qp_t *qp, uint32_t psn, int nak);
 
-/* Send the next packets of a READ response, at most n_packets. Returns false if the key is not
- * valid any more. */
+/* Send the next packet of a READ response. n_packets: what this turn may still send, this one
+ * included; GPU memory is read ahead for so many. Returns false if the key is not valid any more.
+ */
 static bool send_data(mlx5swi_qp_t *qp, answer_t *a, unsigned n_packets)
 {
 	uint32_t mtu = 128u << qp->attr.mtu, n = a->nbytes < mtu ? a->nbytes : mtu;
@@ -284,7 +285,6 @@ static bool send_data(mlx5swi_qp_t *qp, answer_t *a, unsigned n_packets)
 		p->flags = (uint8_t)((a->is_begun ? 0 : MLX5SWI_FIRST) |
 				     (n == a->nbytes ? MLX5SWI_LAST : 0));
 		p->psn = a->psn;
-		p->msn = qp->responder->msn;
 		mlx5swi_port_send(&qp->dev->port, p);
 	}
 	a->is_begun = 1;
@@ -300,7 +300,6 @@ static void send_old(mlx5swi_qp_t *qp, const answer_t *a)
 	if (!p)
 		return;
 	p->psn = a->psn;
-	p->msn = qp->responder->msn;
 	p->width = a->width;
 	p->operands[0] = a->old;
 	mlx5swi_port_send(&qp->dev->port, p);
