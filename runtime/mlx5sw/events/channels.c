@@ -31,7 +31,7 @@ typedef struct mlx5swi_channel {
 	struct mlx5dv_devx_event_channel dv;
 	mlx5swi_context_t *ctx;
 	struct mlx5swi_channel *next;
-	mlx5swi_signal_t signal;
+	mlx5swi_readiness_t readiness;
 	subscription_t *subscriptions;
 	queued_t *first, **end;
 	uint32_t n_queued;
@@ -49,8 +49,8 @@ static mlx5swi_channel_t *channel_new(mlx5swi_context_t *ctx, int flags)
 	ch->ctx = ctx;
 	ch->end = &ch->first;
 	ch->has_data = !(flags & MLX5DV_DEVX_CREATE_EVENT_CHANNEL_FLAGS_OMIT_EV_DATA);
-	mlx5swi_signal_open(&ch->signal);
-	ch->dv.fd = ch->signal.fd;
+	mlx5swi_readiness_open(&ch->readiness);
+	ch->dv.fd = ch->readiness.fd;
 	ch->next = ctx->channels;
 	ctx->channels = ch;
 	ctx->refs++;
@@ -72,7 +72,7 @@ static void free_merged(mlx5swi_channel_t *ch, const subscription_t *of)
 	}
 	for (ch->end = &ch->first; *ch->end; ch->end = &(*ch->end)->next)
 		;
-	mlx5swi_signal_set(&ch->signal, ch->first || ch->is_overrun);
+	mlx5swi_readiness_set(&ch->readiness, ch->first || ch->is_overrun);
 }
 
 /* Remove every subscription to object; all: those to every object. Queued events with data remain.
@@ -101,7 +101,7 @@ static void channel_free(mlx5swi_channel_t *ch)
 	*at = ch->next;
 	unsubscribe(ch, NULL, 1);
 	free_merged(ch, NULL);
-	mlx5swi_signal_close(&ch->signal);
+	mlx5swi_readiness_close(&ch->readiness);
 	ch->ctx->refs--;
 	free(ch);
 }
@@ -233,7 +233,7 @@ static void enqueue(mlx5swi_channel_t *ch, subscription_t *s, const uint8_t eqe[
 		ch->end = &q->next;
 		ch->n_queued++;
 	}
-	mlx5swi_signal_set(&ch->signal, 1);
+	mlx5swi_readiness_set(&ch->readiness, 1);
 }
 
 void mlx5swi_channels_notify(mlx5swi_context_t *ctx, const void *object, const uint8_t eqe[64])
@@ -256,7 +256,7 @@ static int get(mlx5swi_channel_t *ch, void *dst, size_t nbytes, ssize_t *n)
 	*n = (ssize_t)(sizeof(q->cookie) + (ch->has_data ? EQE_NBYTES : 0));
 	if (ch->is_overrun) {
 		ch->is_overrun = 0;
-		mlx5swi_signal_set(&ch->signal, q != NULL);
+		mlx5swi_readiness_set(&ch->readiness, q != NULL);
 		return mlx5swi_fail(EOVERFLOW, "event channel: events were lost");
 	}
 	if (!q)
@@ -272,7 +272,7 @@ static int get(mlx5swi_channel_t *ch, void *dst, size_t nbytes, ssize_t *n)
 	if (!ch->first)
 		ch->end = &ch->first;
 	ch->n_queued--;
-	mlx5swi_signal_set(&ch->signal, ch->first != NULL);
+	mlx5swi_readiness_set(&ch->readiness, ch->first != NULL);
 	free(q);
 	return 0;
 }
@@ -288,7 +288,7 @@ ssize_t mlx5dv_devx_get_event(struct mlx5dv_devx_event_channel *channel,
 		mlx5swi_lock();
 		err = get(ch, event_data, event_resp_len, &n);
 		mlx5swi_unlock();
-	} while (err == EAGAIN && !(err = mlx5swi_signal_wait(&ch->signal)));
+	} while (err == EAGAIN && !(err = mlx5swi_readiness_wait(&ch->readiness)));
 	if (err) {
 		errno = err;
 		return -1;

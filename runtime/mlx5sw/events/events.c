@@ -12,7 +12,7 @@ typedef struct event {
 } event_t;
 
 struct mlx5swi_events {
-	mlx5swi_signal_t signal; /* set while events are pending */
+	mlx5swi_readiness_t readiness; /* set while events are pending */
 	event_t *pending, **pending_end;
 	event_t *unacked; /* returned to the program, not yet acknowledged */
 };
@@ -56,8 +56,8 @@ struct mlx5swi_events *mlx5swi_events_new(mlx5swi_context_t *ctx)
 	if (!events)
 		return NULL;
 	events->pending_end = &events->pending;
-	mlx5swi_signal_open(&events->signal);
-	ctx->vctx.context.async_fd = events->signal.fd;
+	mlx5swi_readiness_open(&events->readiness);
+	ctx->vctx.context.async_fd = events->readiness.fd;
 	return events;
 }
 
@@ -70,7 +70,7 @@ void mlx5swi_events_free(mlx5swi_context_t *ctx)
 	mlx5swi_channels_free(ctx);
 	drop(&events->pending, NULL);
 	drop(&events->unacked, NULL);
-	mlx5swi_signal_close(&events->signal);
+	mlx5swi_readiness_close(&events->readiness);
 	free(events);
 	ctx->events = NULL;
 }
@@ -87,7 +87,7 @@ void mlx5swi_events_enqueue(mlx5swi_context_t *ctx, const struct ibv_async_event
 	e->ib = *ib;
 	*events->pending_end = e;
 	events->pending_end = &e->next;
-	mlx5swi_signal_set(&events->signal, 1);
+	mlx5swi_readiness_set(&events->readiness, 1);
 }
 
 static event_t *get(mlx5swi_context_t *ctx)
@@ -100,7 +100,7 @@ static event_t *get(mlx5swi_context_t *ctx)
 	events->pending = e->next;
 	if (!events->pending)
 		events->pending_end = &events->pending;
-	mlx5swi_signal_set(&events->signal, events->pending != NULL);
+	mlx5swi_readiness_set(&events->readiness, events->pending != NULL);
 	e->next = events->unacked;
 	events->unacked = e;
 	return e;
@@ -121,7 +121,7 @@ int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *eve
 		mlx5swi_unlock();
 		if (e)
 			return 0;
-		err = mlx5swi_signal_wait(&ctx->events->signal);
+		err = mlx5swi_readiness_wait(&ctx->events->readiness);
 		if (err) {
 			errno = err;
 			return -1;
@@ -191,7 +191,7 @@ static void forget(mlx5swi_context_t *ctx, const void *object)
 	events->pending_end = &events->pending;
 	while (*events->pending_end)
 		events->pending_end = &(*events->pending_end)->next;
-	mlx5swi_signal_set(&events->signal, events->pending != NULL);
+	mlx5swi_readiness_set(&events->readiness, events->pending != NULL);
 	mlx5swi_channels_forget(ctx, object);
 }
 

@@ -42,15 +42,15 @@ void mlx5swi_channels_free(mlx5swi_context_t *ctx);
 #define MLX5SWI_EQE_SUB_TYPE 3
 
 /* A descriptor that is readable while events are pending. */
-typedef struct mlx5swi_signal {
-	int fd; /* -1: no descriptor was available */
+typedef struct mlx5swi_readiness {
+	int fd; /* -1: none: a scheduler drives the devices, or no descriptor was available */
 	uint8_t is_set;
-} mlx5swi_signal_t;
-void mlx5swi_signal_open(mlx5swi_signal_t *s);
-void mlx5swi_signal_close(mlx5swi_signal_t *s);
-void mlx5swi_signal_set(mlx5swi_signal_t *s, int is_set);
+} mlx5swi_readiness_t;
+void mlx5swi_readiness_open(mlx5swi_readiness_t *r);
+void mlx5swi_readiness_close(mlx5swi_readiness_t *r);
+void mlx5swi_readiness_set(mlx5swi_readiness_t *r, int is_set);
 /* Wait until it is set; call without the lock. Returns 0 or an errno value; EAGAIN: no thread runs
  * the devices, there is no descriptor, or the program has set O_NONBLOCK. */
-int mlx5swi_signal_wait(const mlx5swi_signal_t *s);
+int mlx5swi_readiness_wait(const mlx5swi_readiness_t *r);
 
 #endif

@@ -8,36 +8,36 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-void mlx5swi_signal_open(mlx5swi_signal_t *s)
+void mlx5swi_readiness_open(mlx5swi_readiness_t *r)
 {
-	s->is_set = 0;
-	s->fd = mlx5swi_w->is_driven ? -1 : eventfd(0, EFD_CLOEXEC);
+	r->is_set = 0;
+	r->fd = mlx5swi_w->is_driven ? -1 : eventfd(0, EFD_CLOEXEC);
 }
 
-void mlx5swi_signal_close(mlx5swi_signal_t *s)
+void mlx5swi_readiness_close(mlx5swi_readiness_t *r)
 {
-	if (s->fd >= 0)
-		close(s->fd);
+	if (r->fd >= 0)
+		close(r->fd);
 }
 
-void mlx5swi_signal_set(mlx5swi_signal_t *s, int is_set)
+void mlx5swi_readiness_set(mlx5swi_readiness_t *r, int is_set)
 {
 	eventfd_t n;
 
-	if (s->fd < 0 || s->is_set == (is_set != 0))
+	if (r->fd < 0 || r->is_set == (is_set != 0))
 		return;
-	s->is_set = is_set != 0;
+	r->is_set = is_set != 0;
 	if (is_set)
-		eventfd_write(s->fd, 1);
+		eventfd_write(r->fd, 1);
 	else
-		eventfd_read(s->fd, &n);
+		eventfd_read(r->fd, &n);
 }
 
-int mlx5swi_signal_wait(const mlx5swi_signal_t *s)
+int mlx5swi_readiness_wait(const mlx5swi_readiness_t *r)
 {
-	struct pollfd p = {.fd = s->fd, .events = POLLIN};
+	struct pollfd p = {.fd = r->fd, .events = POLLIN};
 
-	if (!mlx5swi_w->has_thread || s->fd < 0 || fcntl(s->fd, F_GETFL) & O_NONBLOCK)
+	if (!mlx5swi_w->has_thread || r->fd < 0 || fcntl(r->fd, F_GETFL) & O_NONBLOCK)
 		return EAGAIN;
 	return poll(&p, 1, -1) < 0 ? errno : 0;
 }
