@@ -81,7 +81,7 @@ typedef struct mlx5swi_device {
 	mlx5swi_table_t pds, uars, umems, mrs, cqs, qps; /* the index into mrs is key >> 8 */
 	mlx5swi_table_t handles;                         /* AHs, thread domains */
 	struct mlx5swi_context *contexts;                /* open contexts */
-	struct mlx5swi_qp *active;                       /* QPs with work */
+	struct mlx5swi_qp *active;      /* QPs with work, or with a timer that runs */
 	struct mlx5swi_qp *half_atomic; /* QP with a loaded atomic that is not stored yet */
 	uint64_t n_commands;
 	/* engine/unlike.c: a WRITE that arrived in ERR, its QP, and READs executed since */
@@ -248,7 +248,7 @@ typedef struct mlx5swi_qp {
 	void *owned, *owned_dbr;
 	mlx5sw_qp_counters_t counters;
 	struct mlx5swi_qp *next_active;
-	uint8_t is_active, is_verbs;
+	uint8_t activity, is_verbs;
 	struct ibv_qp_cap cap; /* if verbs created it */
 	struct mlx5dv_devx_obj devx;
 } mlx5swi_qp_t;

@@ -99,7 +99,7 @@ unsigned mlx5swi_timeout(mlx5swi_qp_t *qp)
 	}
 	if (r->deadline == UINT64_MAX || mlx5swi_now() < r->deadline)
 		return 0;
-	/* its completion waits for those of earlier WQEs */
+	/* the WQE has failed already; its error CQE waits for the CQEs of earlier WQEs */
 	if (mlx5swi_entry(qp, r->acked)->syndrome) {
 		r->deadline = UINT64_MAX;
 		return 0;
@@ -139,7 +139,7 @@ void mlx5swi_skip_local(mlx5swi_qp_t *qp)
 }
 
 /* Continue after the requests that were acknowledged in the meantime: they are not sent again. */
-static void stay_behind(mlx5swi_qp_t *qp)
+static void catch_up(mlx5swi_qp_t *qp)
 {
 	const struct mlx5swi_requester *r = qp->requester;
 
@@ -169,7 +169,7 @@ static bool acknowledge(mlx5swi_qp_t *qp, uint32_t psn)
 			finish(qp);
 		}
 	}
-	stay_behind(qp);
+	catch_up(qp);
 	return r->una == psn;
 }
 
@@ -194,8 +194,9 @@ static void bad_answer(mlx5swi_qp_t *qp)
 	fail(qp, MLX5_CQE_SYNDROME_BAD_RESP_ERR, 0);
 }
 
-/* MLX5SW_UNLIKE_READ: is the last byte of the message, which is in its last packet, not placed? */
-static uint32_t is_cut(const mlx5swi_entry_t *e, bool is_last)
+/* MLX5SW_UNLIKE_READ: the number of bytes of the packet that are not placed: 1, the last byte of
+ * the message, or 0. */
+static uint32_t n_cut(const mlx5swi_entry_t *e, bool is_last)
 {
 	return is_last && e->nbytes % 2 && mlx5swi_is_unlike(MLX5SW_UNLIKE_READ);
 }
@@ -210,7 +211,7 @@ static void take_read(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5swi_packet
 	if (e->opcode != MLX5_OPCODE_RDMA_READ || p->nbytes != (left < mtu ? left : mtu))
 		bad_answer(qp);
 	else if (p->nbytes && (dst = result(qp, e, offset, p->nbytes, &mr)) != NULL)
-		mlx5swi_payload_write(mr, dst, p->data, p->nbytes - is_cut(e, left <= mtu));
+		mlx5swi_payload_write(mr, dst, p->data, p->nbytes - n_cut(e, left <= mtu));
 }
 
 /* Write the old value to memory: 8 bytes in host order (atomic_req_8B_endianness_mode 1), 4 bytes
@@ -255,7 +256,7 @@ static void data(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
 	r->una = mlx5swi_psn_add(r->una, 1);
 	if (r->una == mlx5swi_psn_add(e->psn, e->n_psns))
 		finish(qp);
-	stay_behind(qp);
+	catch_up(qp);
 }
 
 static void not_ready(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)

@@ -9,7 +9,7 @@
 #include "mlx5sw/events/events.h"
 
 #define NBYTES 64u
-#define OWNER_AT 56u /* offset of the last word */
+#define LAST_WORD_AT 56u
 #define CQE_ERRORS MLX5_CQE_REQ_ERR
 #define OTHER_SYNDROME MLX5_CQE_SYNDROME_REMOTE_ABORTED_ERR
 #define OVERRUN 1u /* syndrome of MLX5SWI_EQE_CQ_ERROR */
@@ -87,17 +87,17 @@ static bool is_overrun(const mlx5swi_cq_t *cq)
 	return ((cq->pi - be32toh(consumed)) & 0xffffff) >= 1u << cq->log_size;
 }
 
-/* Write the owner byte late: until then the entry looks like that of the previous lap. A collapsed
- * CQ has no laps: its counter makes the entry valid. */
+/* Write the owner byte late: until then the entry has its new counter, an invalid opcode and the
+ * owner bit of the previous lap. A collapsed CQ has no laps: its counter makes the entry valid. */
 static void tear(const mlx5swi_cq_t *cq, uint8_t *slot, const uint8_t e[NBYTES])
 {
-	uint8_t half[8];
+	uint8_t last[8];
 
 	if (cq->is_collapsed || !mlx5swi_has_chaos(MLX5SW_CHAOS_TEAR) || !mlx5swi_choose(2))
 		return;
-	memcpy(half, e + OWNER_AT, sizeof(half));
-	half[7] = (uint8_t)(MLX5_CQE_INVALID << 4 | (~e[63] & MLX5_CQE_OWNER_MASK));
-	mlx5swi_queue_store(cq->buf_is_gpu, slot + OWNER_AT, half, sizeof(half), MLX5SW_CQE);
+	memcpy(last, e + LAST_WORD_AT, sizeof(last));
+	last[7] = (uint8_t)(MLX5_CQE_INVALID << 4 | (~e[63] & MLX5_CQE_OWNER_MASK));
+	mlx5swi_queue_store(cq->buf_is_gpu, slot + LAST_WORD_AT, last, sizeof(last), MLX5SW_CQE);
 }
 
 void mlx5swi_cqe_write(mlx5swi_cq_t *cq, mlx5swi_qp_t *qp, const mlx5swi_cqe_t *cqe)
@@ -119,10 +119,10 @@ void mlx5swi_cqe_write(mlx5swi_cq_t *cq, mlx5swi_qp_t *qp, const mlx5swi_cqe_t *
 	if (cq->buf_is_gpu && mlx5swi_is_unlike(MLX5SW_UNLIKE_GPU_QUEUE))
 		return;
 	fill(e, cqe, owner);
-	mlx5swi_queue_store(cq->buf_is_gpu, slot, e, OWNER_AT, MLX5SW_CQE);
+	mlx5swi_queue_store(cq->buf_is_gpu, slot, e, LAST_WORD_AT, MLX5SW_CQE);
 	tear(cq, slot, e);
-	mlx5swi_queue_store(cq->buf_is_gpu, slot + OWNER_AT, e + OWNER_AT, NBYTES - OWNER_AT,
-			    MLX5SW_CQE_OWNER);
+	mlx5swi_queue_store(cq->buf_is_gpu, slot + LAST_WORD_AT, e + LAST_WORD_AT,
+			    NBYTES - LAST_WORD_AT, MLX5SW_CQE_OWNER);
 	qp->counters.cqes++;
 	qp->counters.error_cqes += cqe->opcode >= CQE_ERRORS;
 }

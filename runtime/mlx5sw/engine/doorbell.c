@@ -113,13 +113,13 @@ static void ring(mlx5swi_uar_t *uar, uint32_t reg, uint64_t v)
 }
 
 /* Combine the halves of a doorbell: a first half waits for the second. Software that writes halves
- * is wrong, and rings once or twice. The record holds the complement, so that zero means empty. */
-static uint64_t whole(uint64_t *record, uint64_t v)
+ * is wrong, and rings once or twice. *half holds the complement, so that zero means empty. */
+static uint64_t whole(uint64_t *half, uint64_t v)
 {
 	doorbell_t d;
 
-	v &= ~*record;
-	*record = 0;
+	v &= ~*half;
+	*half = 0;
 	d = split(v);
 	if (d.index != IDLE_HALF && d.qpn != IDLE_HALF)
 		return v;
@@ -128,7 +128,7 @@ static uint64_t whole(uint64_t *record, uint64_t v)
 		     d.qpn);
 	if (mlx5swi_has_chaos(MLX5SW_CHAOS_ORDER) && mlx5swi_choose(2))
 		return v;
-	*record = ~v;
+	*half = ~v;
 	return MLX5SWI_NO_DOORBELL;
 }
 

@@ -4,7 +4,8 @@
 #include <string.h>
 #include "mlx5sw/engine/requester.h"
 
-/* The limit of packets in flight: bounds the memory between two devices, and keeps PSNs apart. */
+/* The limit of packets in flight: bounds the memory between two devices, and keeps the PSNs in
+ * flight within half of the PSN range, so that PSNs can be compared. */
 #define WINDOW 256u
 
 bool mlx5swi_may_send(const mlx5swi_qp_t *qp)
@@ -90,7 +91,7 @@ static void step(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e, uint32_t n_packets)
 }
 
 /* MLX5SW_UNLIKE_WRITE, _INLINE: is the last byte of the message wrong? */
-static bool is_cut(const mlx5swi_wqe_t *w)
+static bool is_corrupted(const mlx5swi_wqe_t *w)
 {
 	return w->nbytes % 2 &&
 	       mlx5swi_is_unlike(w->inlined ? MLX5SW_UNLIKE_INLINE : MLX5SW_UNLIKE_WRITE);
@@ -118,7 +119,7 @@ static bool send_write(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, unsigned n_packets)
 		p->flags |= MLX5SWI_FIRST;
 	if (r->packet + 1 == e->n_psns) {
 		p->flags |= MLX5SWI_LAST;
-		if (is_cut(w))
+		if (is_corrupted(w))
 			p->data[nbytes - 1] ^= 0xff;
 		if (w->opcode == MLX5_OPCODE_RDMA_WRITE_IMM) {
 			p->flags |= MLX5SWI_IMM | (w->is_solicited ? MLX5SWI_SOLICITED : 0);

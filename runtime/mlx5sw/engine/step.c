@@ -13,7 +13,7 @@
 #define PACKETS_PER_STEP 128u
 #define MAX_CANDIDATES 32u
 
-/* Bits of qp->is_active */
+/* Bits of qp->activity */
 #define LISTED 1u /* in its device's list: it has work, or a timer runs */
 #define WORK 2u
 
@@ -40,22 +40,22 @@ void mlx5swi_engine_stop(void)
 
 void mlx5swi_qp_wake(mlx5swi_qp_t *qp)
 {
-	if (!(qp->is_active & LISTED)) {
+	if (!(qp->activity & LISTED)) {
 		qp->next_active = qp->dev->active;
 		qp->dev->active = qp;
 	}
-	qp->is_active |= LISTED | WORK;
+	qp->activity |= LISTED | WORK;
 }
 
 void mlx5swi_qp_forget(mlx5swi_qp_t *qp)
 {
 	mlx5swi_qp_t **at = &qp->dev->active;
-	if (!(qp->is_active & LISTED))
+	if (!(qp->activity & LISTED))
 		return;
 	while (*at != qp)
 		at = &(*at)->next_active;
 	*at = qp->next_active;
-	qp->is_active = 0;
+	qp->activity = 0;
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -71,22 +71,22 @@ static uint64_t deadline(const mlx5swi_qp_t *qp)
 /* Both halves of a queue pair. */
 static unsigned run(mlx5swi_qp_t *qp)
 {
-	qp->is_active &= (uint8_t)~WORK;
+	qp->activity &= (uint8_t)~WORK;
 	unsigned n = mlx5swi_responder_run(qp) + mlx5swi_requester_run(qp);
 	if (n)
-		qp->is_active |= WORK;
+		qp->activity |= WORK;
 	return n;
 }
 
 static bool is_due(const mlx5swi_qp_t *qp, uint64_t now)
 {
-	return qp->is_active & WORK || deadline(qp) <= now;
+	return qp->activity & WORK || deadline(qp) <= now;
 }
 
 /* A queue pair without work and without a timer is removed from the list. */
 static bool is_idle(const mlx5swi_qp_t *qp)
 {
-	return !(qp->is_active & WORK) && deadline(qp) == UINT64_MAX;
+	return !(qp->activity & WORK) && deadline(qp) == UINT64_MAX;
 }
 
 static void retire(mlx5swi_device_t *dev)
@@ -96,7 +96,7 @@ static void retire(mlx5swi_device_t *dev)
 		mlx5swi_qp_t *qp = *at;
 		if (is_idle(qp)) {
 			*at = qp->next_active;
-			qp->is_active = 0;
+			qp->activity = 0;
 		} else {
 			at = &qp->next_active;
 		}
@@ -158,7 +158,7 @@ static unsigned step_in_turn(mlx5swi_device_t *dev)
 	uint64_t now = dev->active ? mlx5swi_now() : 0;
 	for (; dev->port.in && n < PACKETS_PER_STEP; n++)
 		receive(dev, take(&dev->port, &dev->port.in));
-	/* QPs that are woken meanwhile are inserted at the front, and run in the next step. */
+	/* QPs that join the list meanwhile are inserted at the front, and run in the next step. */
 	for (mlx5swi_qp_t *qp = dev->active; qp; qp = qp->next_active)
 		if (is_due(qp, now))
 			n += run(qp);

@@ -16,7 +16,7 @@ static struct {
 	struct sockaddr_un address;
 } at;
 
-static bool is_own_user(int fd)
+static bool is_allowed(int fd)
 {
 	struct ucred who;
 	socklen_t nbytes = sizeof(who);
@@ -30,7 +30,7 @@ static void serve(int fd)
 	struct timeval limit = {1, 0}; /* for a client that stops while it sends */
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-	ssize_t n = answer && is_own_user(fd) ? recv(fd, line, sizeof(line) - 1, 0) : -1;
+	ssize_t n = answer && is_allowed(fd) ? recv(fd, line, sizeof(line) - 1, 0) : -1;
 	if (n > 0) {
 		line[n] = 0;
 		int bad = mlx5sw_control(line, answer + 1, MLX5SWI_MAX_ANSWER - 1);
