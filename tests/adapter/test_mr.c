@@ -210,9 +210,9 @@ static void unmapped_memory_is_refused(void **state)
 	enter_process();
 	munmap(p + MLX5SWI_PAGE, MLX5SWI_PAGE);
 	assert_non_null(ibv_reg_mr(pd, p + 100, MLX5SWI_PAGE - 100, ALL));
-	REFUSED(ibv_reg_mr(pd, p, MLX5SWI_PAGE + 1, ALL), EFAULT, "no memory");
+	REFUSED(ibv_reg_mr(pd, p, MLX5SWI_PAGE + 1, ALL), EFAULT, "is mapped");
 	assert_non_null(mlx5dv_devx_umem_reg(ctx, p, MLX5SWI_PAGE, 1));
-	REFUSED(mlx5dv_devx_umem_reg(ctx, p, MLX5SWI_PAGE + 1, 1), EFAULT, "no memory");
+	REFUSED(mlx5dv_devx_umem_reg(ctx, p, MLX5SWI_PAGE + 1, 1), EFAULT, "is mapped");
 	munmap(p, 4 * MLX5SWI_PAGE);
 }
 

@@ -19,7 +19,7 @@ static int check_ring(const char *name, const uint8_t *p, size_t have, uint64_t 
 				      name, (const void *)p, MLX5SWI_WQEBB);
 	if (have < need)
 		return mlx5swi_refuse(MLX5SWI_BAD_RESOURCE,
-				      "%s ring of %zu bytes: its WQEBBs need %llu", name, have,
+				      "%s ring of %zu bytes: its WQEs need %llu", name, have,
 				      (unsigned long long)need);
 	return MLX5SWI_DONE;
 }

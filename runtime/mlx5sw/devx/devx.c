@@ -91,12 +91,12 @@ static int execute(mlx5swi_command_t *cmd, const rule_t *rule, uint16_t opcode)
 		return mlx5swi_refuse(MLX5SWI_BAD_OP, "opcode 0x%x is unknown", opcode);
 	if (cmd->in_nbytes < rule->in_nbytes)
 		return mlx5swi_refuse(MLX5SWI_BAD_INPUT_LENGTH,
-				      "opcode 0x%x: input of 0x%zx bytes, must be 0x%x", opcode,
-				      cmd->in_nbytes, rule->in_nbytes);
+				      "opcode 0x%x: input of 0x%zx bytes, must be at least 0x%x",
+				      opcode, cmd->in_nbytes, rule->in_nbytes);
 	if (cmd->out_nbytes < rule->out_nbytes)
 		return mlx5swi_refuse(MLX5SWI_BAD_OUTPUT_LENGTH,
-				      "opcode 0x%x: output of 0x%zx bytes, must be 0x%x", opcode,
-				      cmd->out_nbytes, rule->out_nbytes);
+				      "opcode 0x%x: output of 0x%zx bytes, must be at least 0x%x",
+				      opcode, cmd->out_nbytes, rule->out_nbytes);
 	return rule->run(cmd);
 }
 

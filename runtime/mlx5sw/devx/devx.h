@@ -18,7 +18,7 @@ typedef struct mlx5swi_command {
 	struct mlx5dv_devx_obj *made; /* the object that the command created */
 } mlx5swi_command_t;
 
-/* Each returns a status. in and out are as long as the table in devx.c says. */
+/* Each returns a status. in and out are at least as long as the table in devx.c says. */
 int mlx5swi_cmd_create_cq(mlx5swi_command_t *cmd);
 int mlx5swi_cmd_query_cq(mlx5swi_command_t *cmd);
 int mlx5swi_cmd_create_qp(mlx5swi_command_t *cmd);

@@ -3,9 +3,9 @@
 /* Layouts of commands, as the PRM and the open drivers give them.
  *
  * A structure is an array of 32-bit big-endian words. The field with bit O and width S is in word O
- * / 32 and ends 32 - S - O % 32 bits above the lowest bit of that word. Wider fields are whole
- * words. Offsets count from the start of the structure, and structures start at a byte of their
- * mailbox. */
+ * / 32 and ends 32 - S - O % 32 bits above the lowest bit of that word. Fields of more than 32 bits
+ * are whole words. Offsets count from the start of the structure, and structures start at a byte of
+ * their mailbox. */
 #ifndef MLX5SW_PRM_H
 #define MLX5SW_PRM_H
 
@@ -55,7 +55,8 @@ enum {
 	MLX5SWI_REPLY_AT = 0x10,
 };
 
-/* Headers of all commands and replies. */
+/* Fields of commands and replies outside of the contexts. The first two words are the same in all
+ * commands, and in all replies. */
 enum {
 	MLX5SWI_IN_OPCODE = MLX5SWI_FIELD(0x00, 16),
 	MLX5SWI_IN_OP_MOD = MLX5SWI_FIELD(0x30, 16),

@@ -14,9 +14,11 @@
 typedef struct change {
 	uint16_t opcode;
 	uint8_t from, to;
-	uint32_t taken;    /* attributes that are always used */
+	uint32_t taken;    /* attributes that are always used, and MLX5SWI_BY_COMMAND */
 	uint32_t optional; /* bits of opt_param_mask */
-	uint32_t needless; /* bits of fields that are used anyway */
+	/* bits that are accepted without effect: their fields are used anyway, or (PM_STATE)
+	 * never */
+	uint32_t needless;
 } change_t;
 
 static const change_t changes[] = {
@@ -135,11 +137,13 @@ static int check_extended(const mlx5swi_command_t *cmd, const change_t *c)
 		return MLX5SWI_DONE;
 	if (cmd->in_nbytes < MLX5SWI_EXTENDED_NBYTES)
 		return mlx5swi_refuse(MLX5SWI_BAD_INPUT_LENGTH,
-				      "opcode 0x%x, qpc_ext: input of 0x%zx bytes, must be 0x%x",
+				      "opcode 0x%x, qpc_ext: input of 0x%zx bytes, must be at "
+				      "least 0x%x",
 				      c->opcode, cmd->in_nbytes, MLX5SWI_EXTENDED_NBYTES);
 	if (mlx5swi_field(cmd->in, MLX5SWI_IN_OPT_PARAM_MASK_EXT))
 		return mlx5swi_refuse(MLX5SWI_BAD_PARAM,
-				      "opcode 0x%x: opt_param_mask_95_32: nothing of it is here",
+				      "opcode 0x%x: opt_param_mask_95_32: this device has none "
+				      "of its fields",
 				      c->opcode);
 	return MLX5SWI_DONE;
 }

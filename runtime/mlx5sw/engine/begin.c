@@ -120,8 +120,8 @@ static uint32_t n_psns(const mlx5swi_qp_t *qp, const mlx5swi_wqe_t *w)
 	return w->width || w->nbytes == 0 ? 1 : (w->nbytes - 1) / mtu + 1;
 }
 
-/* A WQE waits until the responder has room for its READ or atomic. A WQE with a fence also waits
- * until earlier READs and atomics are complete. */
+/* A READ or atomic waits while 2^log_sra_max of them are in flight. A WQE with a fence waits until
+ * earlier READs and atomics are complete. */
 static bool must_wait(const mlx5swi_qp_t *qp, const mlx5swi_wqe_t *w)
 {
 	const struct mlx5swi_requester *r = qp->requester;
@@ -141,8 +141,8 @@ static void check_signature(const mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const ml
 	if (x != 0xff) {
 		e->syndrome = MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
 		mlx5swi_lint("W13", qp, e->index,
-			     "the bytes of a signed WQE add (by exclusive or) "
-			     "to 0xff, not 0x%02x",
+			     "the exclusive or of all bytes of a signed WQE must be 0xff, is "
+			     "0x%02x",
 			     x);
 	}
 }

@@ -68,8 +68,8 @@ static void check_record(const mlx5swi_qp_t *qp, uint16_t record)
 			     word);
 	else
 		mlx5swi_lint(record == r->last_record ? "D1" : "D2", qp, record,
-			     "the doorbell record does not reach the doorbell before, %u: errors "
-			     "from there on have no completion",
+			     "the doorbell record is behind the doorbell before, %u: if the QP "
+			     "fails, WQEs from the record on get no completion",
 			     r->last_index);
 }
 
@@ -294,8 +294,8 @@ void mlx5swi_compare(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e)
 	}
 }
 
-/* Fetch the WQE again and execute its current content, which must not be longer or another
- * operation. */
+/* Fetch the WQE again; its current content is then sent. It must be the same operation with as many
+ * bytes. */
 void mlx5swi_fetch_again(mlx5swi_qp_t *qp, uint32_t number)
 {
 	mlx5swi_entry_t *e = mlx5swi_entry(qp, number);

@@ -191,8 +191,9 @@ int mlx5swi_tcp_open(const char *name)
 						     "for an address");
 	mlx5swi_w->n_places = parse_all(name, mlx5swi_w->places);
 	if (mlx5swi_w->n_places == 0)
-		return mlx5swi_fabric_refuse(EINVAL, "must be tcp:ADDRESS[:PORT],..., IPv4 "
-						     "addresses of this host and 1 to 65535");
+		return mlx5swi_fabric_refuse(EINVAL, "must be tcp:ADDRESS[:PORT],...: at "
+						     "most 16; IPv4 addresses of this host, "
+						     "ports 1 to 65535");
 	if (mlx5swi_w->n_places != 1 && mlx5swi_w->n_places != mlx5swi_w->n_devices)
 		return mlx5swi_fabric_refuse(EINVAL,
 					     "%u addresses for %u adapters: must be one for all, "
@@ -206,7 +207,7 @@ int mlx5swi_tcp_open(const char *name)
 	}
 	if (t)
 		free_ends(t);
-	return mlx5swi_fabric_refuse(err, "cannot listen there: %s", strerror(err));
+	return mlx5swi_fabric_refuse(err, "cannot be opened: %s", strerror(err));
 }
 
 void mlx5swi_tcp_close(void)
@@ -349,7 +350,7 @@ static void drop_longest_idle(tcp_t *t)
 	drop_in(t, idle);
 }
 
-/* Returns false if no peer is waiting. */
+/* Returns false if there is no new connection. */
 static bool accept_peer(tcp_t *t, end_t *at)
 {
 	int fd = accept4(at->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -373,7 +374,7 @@ static bool accept_peer(tcp_t *t, end_t *at)
 }
 
 /* Pass whole frames to their ports. Returns how many, or -1: the bytes are not a frame of this
- * protocol. */
+ * protocol, or there is no memory for a packet. */
 static int take_frames(in_t *i)
 {
 	size_t at = 0;

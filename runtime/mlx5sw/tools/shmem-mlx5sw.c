@@ -23,12 +23,12 @@ static int usage(FILE *f)
 	      "  release packets|cqes, clear rules, list rules|reports\n"
 	      "The README of the adapter has all of them with their keys. Returns 0 if a process "
 	      "has\n"
-	      "done it, 1 if none has, 2: wrong usage.\n",
+	      "done it, 1 if none has, 2: wrong usage or no directory.\n",
 	      f);
 	return f == stderr ? 2 : 0;
 }
 
-/* Returns 0, 1: the process refused the line, or -1: the process is not running. */
+/* Returns 0, 1: the process refused the line, or -1: no answer. */
 static int ask(const char *dir, const char *name, const char *line)
 {
 	struct sockaddr_un address;

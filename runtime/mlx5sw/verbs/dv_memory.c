@@ -46,7 +46,7 @@ static int find_memory(const struct mlx5dv_devx_umem_in *in, uint8_t **p, int *i
 				    "dma-buf %d",
 				    in->dmabuf_fd);
 	if (!mlx5swi_is_mapped(*p, in->size))
-		return mlx5swi_fail(EFAULT, "UMEM: no memory at all of [%p, +%zu)",
+		return mlx5swi_fail(EFAULT, "UMEM: not all of [%p, +%zu) is mapped",
 				    (const void *)*p, in->size);
 	return 0;
 }

@@ -41,7 +41,7 @@ static int check_pages(const region_t *r, const uint8_t *p)
 				    "same place in a page",
 				    (unsigned long long)offset, (unsigned long long)r->iova);
 	if (r->p && !mlx5swi_is_mapped(p, r->nbytes))
-		return mlx5swi_fail(EFAULT, "memory region: no memory at all of [%p, +%llu)",
+		return mlx5swi_fail(EFAULT, "memory region: not all of [%p, +%llu) is mapped",
 				    (const void *)p, (unsigned long long)r->nbytes);
 	return 0;
 }
@@ -129,11 +129,13 @@ struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t leng
 }
 
 /* Report memory that was unmapped before its MR was deregistered: a device would continue to write
- * to the pinned pages, which may belong to another process, without a report. */
+ * to the pinned pages, which the program cannot see any more, without a report. */
 static void check_memory(const mlx5swi_mr_t *mr)
 {
 	if (!mr->is_gpu && !mlx5swi_is_mapped(mr->p, mr->nbytes))
-		mlx5swi_lint("M4", NULL, -1, "MR 0x%x: its memory was unmapped before it", mr->key);
+		mlx5swi_lint("M4", NULL, -1,
+			     "MR 0x%x: its memory was unmapped before it was deregistered",
+			     mr->key);
 }
 
 /* mlx5swi_mr_destroy stores accepted WRITEs to memory, which the program may free next. */
