@@ -11,7 +11,8 @@
 int mlx5swi_world_ready(void);
 
 /* uar.c */
-mlx5swi_uar_t *mlx5swi_uar_new(mlx5swi_context_t *ctx); /* NULL: no memory */
+/* NULL: no memory, or all MLX5SWI_MAX_UARS exist */
+mlx5swi_uar_t *mlx5swi_uar_new(mlx5swi_context_t *ctx);
 /* Returns a status: BUSY while a queue uses the page. */
 int mlx5swi_uar_destroy(mlx5swi_uar_t *uar);
 
@@ -54,8 +55,9 @@ void mlx5swi_qp_free(mlx5swi_qp_t *qp);   /* when the device ends */
 
 /* state.c: a state transition. Checks that `given` contains all attributes that the transition
  * requires and no others than it allows, then their ranges. After an error nothing has changed.
- * Verbs refuse attributes that the transition does not allow; DevX ignores them (their optional
- * bits are not set). */
+ * Verbs refuse attributes that the transition does not allow. DevX uses only fields that its
+ * command requires or whose optional bit is set, and refuses optional bits that the command does
+ * not have. */
 int mlx5swi_qp_modify(mlx5swi_qp_t *qp, int to, const mlx5swi_qp_attr_t *attr, uint32_t given);
 /* true: verbs' "no limit", or a rate from 2.5 Gb/s on */
 bool mlx5swi_is_rate(uint8_t rate);
@@ -69,8 +71,8 @@ int mlx5swi_mr_destroy(mlx5swi_mr_t *mr); /* frees *mr */
 uint8_t *mlx5swi_dmabuf(int fd, uint64_t offset, uint64_t nbytes, int *is_gpu);
 void mlx5swi_dmabufs_free(void); /* called when the world ends */
 /* Returns whether all of [p, p + nbytes) is mapped. The Linux driver checks this when it pins the
- * pages. Always true if a scheduler drives the devices: the addresses may then be the scheduler's.
- */
+ * pages. Always true for GPU memory, and after mlx5sw_start: the addresses may then be a
+ * scheduler's. */
 bool mlx5swi_is_mapped(const uint8_t *p, uint64_t nbytes);
 
 #endif

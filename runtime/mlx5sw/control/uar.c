@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLUEFLAME 0x800u /* offset of the first register in its page */
+#define BLUEFLAME 0x800u /* offset of the BlueFlame register, the one for QPs with records */
 
 static uint8_t *page_new(void)
 {

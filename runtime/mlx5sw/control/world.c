@@ -13,7 +13,7 @@
 #include "mlx5sw/engine/engine.h"
 #include "mlx5sw/events/events.h"
 
-/* Each kind of object has its own range of numbers, so that software that confuses two kinds fails.
+/* The numbers of each kind start elsewhere, so that software that confuses two kinds mostly fails.
  */
 enum { FIRST_PD = 0x10, FIRST_UAR = 0x20, FIRST_UMEM = 0x40, FIRST_CQ = 0x400 };
 enum { FIRST_QP = 0x1000, FIRST_MR = 0x2000 };

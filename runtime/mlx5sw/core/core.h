@@ -38,7 +38,7 @@ int mlx5swi_errno_of(int status);
 #define MLX5SWI_MAX_UARS 512u
 
 /* Refuse a command. The text explains why; the syndrome is derived from fmt. The thread keeps both
- * until its next command, and MLX5SW_VERBOSE=1 prints the text to stderr. Returns status. */
+ * until its next refusal, and MLX5SW_VERBOSE=1 prints the text to stderr. Returns status. */
 int mlx5swi_refuse(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const char *mlx5swi_refusal(void);
 /* syndrome of the thread's last refusal: a function of fmt, never 0 */
@@ -56,16 +56,18 @@ void mlx5swi_unlock(void);
 int mlx5swi_table_add(mlx5swi_table_t *t, void *object, uint32_t *index); /* 0, or ENOMEM */
 void *mlx5swi_table_get(const mlx5swi_table_t *t, uint32_t index);        /* NULL: none */
 void mlx5swi_table_remove(mlx5swi_table_t *t, uint32_t index);
-/* empty t, so that it assigns numbers like a new table */
+/* t is empty: make it assign numbers like a new table */
 void mlx5swi_table_reuse(mlx5swi_table_t *t);
 void mlx5swi_table_free(mlx5swi_table_t *t);
 
 /* port.c: addresses. */
 void mlx5swi_port_init(mlx5swi_port_t *port); /* derived from its device's host and index */
-/* The MAC of the port that has this GID; 0, or ENOENT: no port has it. */
+/* The MAC of the port that has this GID. Returns 0, or ENOENT: no port of this process has it, and
+ * none of another can. The MAC of a port of another process is computed; the process may not exist.
+ */
 int mlx5swi_resolve(const uint8_t gid[16], uint8_t mac[6]);
-/* The place (process) of the port that has this GID. Returns 0, or ENOENT: the GID is not of this
- * fabric. LIDs are 1 + host * MLX5SWI_MAX_DEVICES + index. */
+/* The place (process) of a port with this GID. Returns 0, or ENOENT: no port can have it. The place
+ * is computed; the process may not exist. LIDs are 1 + host * MLX5SWI_MAX_DEVICES + index. */
 int mlx5swi_gid_place(const uint8_t gid[16], mlx5swi_place_t *place);
 
 /* hooks.c: access to memory, time and random choices through the hooks. */

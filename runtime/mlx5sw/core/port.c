@@ -8,7 +8,8 @@
 #include <string.h>
 
 #define LOCALLY_ADMINISTERED 0x02
-/* byte of a MAC: computed from the device's number; MACs of TCP places have 1 + index there */
+/* byte 1 of a MAC that is computed from host and device numbers; in MACs of TCP places it is 1 +
+ * index */
 #define BY_NUMBER 0xc5
 #define DEFAULT_PKEY 0xffffu
 #define MTU_4096 5

@@ -30,7 +30,7 @@ void mlx5swi_payload_write(const mlx5swi_mr_t *mr, uint8_t *p, const void *src, 
 uint64_t mlx5swi_word_read(const mlx5swi_mr_t *mr, const uint8_t *p, uint8_t width);
 void mlx5swi_word_write(const mlx5swi_mr_t *mr, uint8_t *p, uint8_t width, uint64_t value);
 
-/* gpu.c: returns whether p is GPU memory, which is accessed by copies (mr->is_gpu). Call it at
+/* gpu.c: returns whether p is GPU memory that the adapter can copy (mr->is_gpu). Call it at
  * registration: it allocates what copies need, which a kernel that runs later may block. */
 bool mlx5swi_is_gpu(const void *p);
 
@@ -72,8 +72,8 @@ typedef struct mlx5swi_wqe {
 } mlx5swi_wqe_t;
 
 /* Decode the WQE of ds * 16 bytes at p. Returns 0 or the syndrome of its CQE: a WQE whose ds is not
- * exactly what its operation needs is malformed. row: NULL, or receives the lint row ("W1" for
- * example), and *text what was expected. */
+ * exactly what its operation needs (NOP: any but 0) is malformed. row: NULL, or receives the lint
+ * row ("W1" for example), and *text what was expected. */
 int mlx5swi_wqe_decode(const uint8_t *p, mlx5swi_wqe_t *w, const char **row, const char **text);
 
 /* Masked and plain atomics. Returns the new value; old is the current one. No side effects. */
@@ -86,8 +86,8 @@ void mlx5swi_requester_reset(mlx5swi_qp_t *qp); /* 2RST: sets the counters to cf
 void mlx5swi_requester_state(mlx5swi_qp_t *qp); /* qp->state has changed: RTS, ERR */
 void mlx5swi_requester_doorbell(mlx5swi_qp_t *qp, uint16_t index);
 void mlx5swi_requester_packet(mlx5swi_qp_t *qp, mlx5swi_packet_t *p); /* a response */
-/* Fetch, send, complete, flush and retry, as far as is possible now. Returns the amount of work
- * done. */
+/* Fetch, send, complete, flush and retry: one turn, of at most 64 packets or flushes. Returns the
+ * amount of work done. */
 unsigned mlx5swi_requester_run(mlx5swi_qp_t *qp);
 uint64_t mlx5swi_requester_deadline(const mlx5swi_qp_t *qp); /* UINT64_MAX: none */
 /* lint: reports that a WQE still needs the MR */
@@ -109,7 +109,9 @@ void mlx5swi_qp_error(mlx5swi_qp_t *qp, uint8_t syndrome, uint8_t vendor);
 struct mlx5swi_responder *mlx5swi_responder_new(mlx5swi_qp_t *qp);
 void mlx5swi_responder_free(mlx5swi_qp_t *qp);
 void mlx5swi_responder_reset(mlx5swi_qp_t *qp);
-void mlx5swi_responder_state(mlx5swi_qp_t *qp); /* RTR: take next_rcv_psn from the attributes */
+/* qp->state has changed: RTR: take next_rcv_psn and log_rra_max; ERR: drop responses, flush
+ * receives */
+void mlx5swi_responder_state(mlx5swi_qp_t *qp);
 void mlx5swi_responder_packet(mlx5swi_qp_t *qp, mlx5swi_packet_t *p); /* a request */
 /* Responses of READs and atomics, gathered ACKs, delayed placement. Returns the amount of work. */
 unsigned mlx5swi_responder_run(mlx5swi_qp_t *qp);

@@ -6,8 +6,9 @@
 
 #include "mlx5sw/engine/engine.h"
 
-/* inject/fault.c. Each function finds a matching rule and counts the event. Without rules it tests
- * one pointer. */
+/* inject/fault.c. The functions for events find a matching rule and count the event; if no rule was
+ * ever added, they only test a pointer. On a device that has died all doorbells and completions are
+ * lost, and all commands fail. */
 bool mlx5swi_fault_packet(mlx5swi_port_t *port, mlx5swi_packet_t **p); /* true: it was taken */
 bool mlx5swi_fault_doorbell(mlx5swi_qp_t *qp);                         /* true: it is lost */
 /* Returns true if this completion is lost. *delay: nanoseconds until it may be written; UINT64_MAX:
@@ -24,7 +25,9 @@ uint32_t mlx5swi_fault_place(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p);
 /* For a command: the status with which it fails, or 0. *delay: how long it takes. */
 int mlx5swi_fault_command(mlx5swi_device_t *dev, uint16_t opcode, uint32_t *syndrome,
 			  uint64_t *delay);
-unsigned mlx5swi_faults_run(void); /* send held packets that are due */
+/* execute the script's lines that are due and send the held packets that are due; returns how many
+ */
+unsigned mlx5swi_faults_run(void);
 uint64_t mlx5swi_faults_deadline(void);
 int mlx5swi_faults_start(void);
 void mlx5swi_faults_stop(void);

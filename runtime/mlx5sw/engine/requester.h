@@ -8,7 +8,8 @@
  * WQEs are numbered from 0 after reset, in ring order; head <= acked <= at <= fresh <= fetched:
  *   head     the first that is not complete
  *   acked    the first that is not fully acknowledged
- *   at       the next to send; if it is before fresh, it is sent again
+ *   at       the next to send; before fresh: it has begun, and its other packets follow, or it
+ *            is sent again
  *   fresh    the first that has not begun
  *   fetched  the first that is not fetched
  * WQEBBs are counted as in doorbells, modulo 2^16. */
@@ -36,7 +37,7 @@ typedef struct mlx5swi_entry {
 struct mlx5swi_requester {
 	uint32_t head, acked, at, fresh, fetched;
 	uint16_t done, fetch, pi; /* WQEBB indexes: completed, fetched, produced */
-	uint16_t reported;        /* WQEBBs before this one: the last CQE completed them */
+	uint16_t reported;        /* index after the last completed WQE that asked for a CQE */
 	/* Of the last doorbell in RTS, if is_rung. With a record, a doorbell that is behind the one
 	 * before does not change last_index. In ERR each doorbell sets last_index. */
 	uint16_t last_index, last_record;
@@ -88,8 +89,9 @@ static inline uint32_t mlx5swi_mtu(const mlx5swi_qp_t *qp)
 /* fetch.c */
 /* Store WQEBB index as it came through the register: it need not be read from memory. */
 void mlx5swi_requester_blueflame(mlx5swi_qp_t *qp, uint16_t index, const uint64_t words[8]);
-uint16_t mlx5swi_record(const mlx5swi_qp_t *qp); /* word 1 of the doorbell record */
-uint8_t mlx5swi_n_wqebbs(const uint8_t *wqe);    /* number of WQEBBs by its ds, at least 1 */
+/* word 1 of the doorbell record; without a record, the index of the latest doorbell */
+uint16_t mlx5swi_record(const mlx5swi_qp_t *qp);
+uint8_t mlx5swi_n_wqebbs(const uint8_t *wqe); /* number of WQEBBs by its ds, at least 1 */
 /* Load a WQEBB from the ring. One copy may load all WQEBBs up to end (mlx5swi_queue_load); end ==
  * index: only this one, without reuse. */
 void mlx5swi_load_wqebb(mlx5swi_qp_t *qp, uint8_t *dst, uint16_t index, uint16_t end);
@@ -100,8 +102,8 @@ void mlx5swi_compare(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e);
 /* Decode the WQE. Returns its syndrome. */
 int mlx5swi_decode(mlx5swi_qp_t *qp, uint32_t number, const char **row, const char **text);
 
-/* begin.c: begin the first WQE that has not begun. Returns false if it must wait, or has failed;
- * its entry then has the syndrome. */
+/* begin.c: begin the first WQE that has not begun. Returns false if it must wait, has failed (its
+ * entry then has the syndrome), or a fault has stopped the QP. */
 bool mlx5swi_begin(mlx5swi_qp_t *qp);
 void mlx5swi_key_failed(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5swi_sge_t *sge, int error);
 void mlx5swi_access_refused(mlx5swi_qp_t *qp, uint32_t number); /* lint: report the likely cause */

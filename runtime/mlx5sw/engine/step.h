@@ -20,7 +20,7 @@ void mlx5swi_packets_free(mlx5swi_packet_t *list); /* return them to the system 
 
 /* link/link.c */
 /* Deliver to the port of this process that the header addresses; the packet is lost if there is
- * none. */
+ * none, if that is down, or if its P_Key differs. */
 void mlx5swi_deliver(mlx5swi_packet_t *p);
 /* MLX5SW_FABRIC cannot be opened: print one line to stderr. Returns err. */
 int mlx5swi_fabric_refuse(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -30,10 +30,12 @@ enum mlx5sw_access {
 	MLX5SW_DBR, /* load of a doorbell record: 4 bytes, acquire */
 	/* load of the data that a WQE sends, any size: ordered like the load of the WQE */
 	MLX5SW_GATHER,
-	MLX5SW_PAYLOAD,   /* load or store of other user data, any size; plain */
-	MLX5SW_ATOMIC,    /* load or store of 4 or 8 bytes, relaxed: each half of an atomic */
-	MLX5SW_CQE,       /* store of a CQE's first bytes, which are not valid yet */
-	MLX5SW_CQE_OWNER, /* store of its last 8 bytes: release, after all earlier stores */
+	MLX5SW_PAYLOAD, /* load or store of other user data, any size; plain */
+	MLX5SW_ATOMIC,  /* load or store of 4 or 8 bytes, relaxed: each half of an atomic */
+	/* store of a part of a CQE that does not make it valid: the first bytes, or (with
+	 * MLX5SW_CHAOS_TEAR) the last 8 */
+	MLX5SW_CQE,
+	MLX5SW_CQE_OWNER, /* store of a CQE's last 8 bytes: release, after all earlier stores */
 };
 
 /* The hooks by which the adapter accesses memory, reads time and makes random choices. */
@@ -64,7 +66,8 @@ enum mlx5sw_doorbells {
 };
 
 enum mlx5sw_timing {
-	MLX5SW_TIMING_SPEC, /* 4.096 us * 2^timeout, and so many retries */
+	/* a timeout is 4.096 us * 2^timeout; as many retries as retry_count says */
+	MLX5SW_TIMING_SPEC,
 	/* as measured on a ConnectX-6: minimum, twice the nominal value, quick retries */
 	MLX5SW_TIMING_CX6,
 	MLX5SW_TIMING_FAST, /* one microsecond, and flushes at once */
@@ -78,7 +81,7 @@ enum mlx5sw_lint {
 };
 
 /* Which time stamps the device can put into CQEs: the capability sq_ts_format and, on RoCE,
- * qp_ts_format. CREATE_QP must ask for one of these. */
+ * qp_ts_format. CREATE_QP must ask for one of these or, with real-time, the default. */
 enum mlx5sw_timestamps {
 	MLX5SW_TIMESTAMPS_FREE_RUNNING,
 	MLX5SW_TIMESTAMPS_REAL_TIME,
@@ -117,7 +120,8 @@ enum mlx5sw_unlike {
 	MLX5SW_UNLIKE_READ_QUIET, /* a READ does not push WRITEs of its queue pair to memory */
 	MLX5SW_UNLIKE_PREFIX,     /* rmsn of a queue pair in ERR counts one request too many */
 	MLX5SW_UNLIKE_LATE_WRITE, /* a WRITE that arrives in ERR is placed later */
-	MLX5SW_UNLIKE_TWO_PORTS,  /* an atomic on a word that another device updated last is lost */
+	/* an atomic is lost if the atomic before it was on the same word, by another device */
+	MLX5SW_UNLIKE_TWO_PORTS,
 	MLX5SW_UNLIKE_REPEATED_WRITE, /* a repeated WRITE writes again */
 	MLX5SW_UNLIKE_GPU_QUEUE,      /* no CQE is written to a CQ in GPU memory */
 };
@@ -145,7 +149,7 @@ typedef struct mlx5sw_config {
 	/* all times are so many thousandths of the real ones; 0: they are zero */
 	uint32_t slow;
 	uint16_t start_index; /* first WQEBB index after reset */
-	uint8_t is_routed;    /* packets with a hop limit of 1 or less are lost */
+	uint8_t is_routed;    /* packets to other ports are lost at a hop limit of 1 or less */
 	uint8_t has_no_dbr;   /* the capability of queues without doorbell records */
 	uint8_t timestamps;   /* mlx5sw_timestamps */
 	uint8_t requires_grh; /* InfiniBand: ports drop packets without a global routing header */
@@ -202,12 +206,12 @@ MLX5SW_API int mlx5sw_control(const char *line, char *answer, size_t nbytes);
 typedef struct mlx5sw_qp_counters_t {
 	uint32_t size;         /* sizeof(mlx5sw_qp_counters_t), set by the caller */
 	uint32_t state;        /* of the QP, as in a QP context */
-	uint64_t doorbells;    /* that the device has taken */
+	uint64_t doorbells;    /* taken, or counted because a QP shares the register */
 	uint64_t dropped;      /* doorbells with its number that it did not accept */
 	uint64_t wqes, wqebbs; /* fetched: WQEs, and WQEBBs of them */
 	uint64_t packets_sent, packets_resent, packets_received;
 	uint64_t executed;   /* requests executed as responder */
-	uint64_t duplicates; /* repeated requests */
+	uint64_t duplicates; /* packets of repeated requests */
 	uint64_t cqes, error_cqes;
 } mlx5sw_qp_counters_t;
 

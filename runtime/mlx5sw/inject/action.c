@@ -86,7 +86,8 @@ unsigned mlx5swi_mrs_lose(mlx5swi_device_t *dev, const request_t *r)
 	return n;
 }
 
-/* Behave as if a process died: its QPs stop responding, or its memory disappears first. */
+/* Behave as in the first moment of a process's death: its QPs do not respond (first=qp), or its
+ * memory is gone (first=mr). */
 unsigned mlx5swi_host_kill(mlx5swi_device_t *dev, const request_t *r)
 {
 	mlx5swi_qp_t *qp;

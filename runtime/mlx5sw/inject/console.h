@@ -17,7 +17,7 @@ void mlx5swi_print(answer_t *a, const char *fmt, ...) __attribute__((format(prin
 typedef struct request {
 	mlx5swi_rule_t rule; /* also selects the device and the QP */
 	uint32_t key;        /* key of an MR, or MLX5SWI_ANY */
-	uint32_t first_qp;   /* host kill: the QPs stop before the MRs disappear */
+	uint32_t first_qp;   /* host kill: reset the QPs; 0: lose the MRs instead */
 } request_t;
 
 /* action.c. Actions on a device return how many devices, QPs, MRs or delayed CQEs they hit. */

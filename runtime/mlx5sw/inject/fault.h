@@ -33,8 +33,10 @@ typedef struct mlx5swi_rule {
 	 * WQE or CQE: those of its QP. Of a command: those of its device, which has no qpn.
 	 * MLX5SWI_ANY: all. */
 	uint32_t host, device, qpn;
-	uint32_t kind;   /* packets: bits 1 << mlx5swi_kind; 0: all */
-	uint32_t index;  /* WQEs and CQEs: index of the first WQEBB; MLX5SWI_ANY */
+	uint32_t kind; /* packets: bits 1 << mlx5swi_kind; 0: all */
+	/* WQEs and CQEs: index of the first WQEBB; CQEs of receives: of the receive WQE;
+	 * MLX5SWI_ANY */
+	uint32_t index;
 	uint32_t opcode; /* commands; WQEs and CQEs: of the WQE; MLX5SWI_ANY */
 	uint64_t after;  /* number of matching events that pass first */
 	uint64_t left;   /* number of events that are still hit; UINT64_MAX: all */

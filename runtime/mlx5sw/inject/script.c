@@ -6,6 +6,9 @@
  *   drop packet kind=ack n=3
  *   @250 port down mlx5_0        250 ms after the start
  *
+ * Times are counted from the start, and scaled by MLX5SW_SLOW; a line without one has the time of
+ * the line before.
+ *
  * The result of each line is printed to stderr. */
 #include <errno.h>
 #include <stdio.h>

@@ -12,7 +12,8 @@
 /* Find the interface that has this IPv4 address. Returns false if none has it, as for addresses of
  * 127.0.0.0/8 other than 127.0.0.1. */
 bool mlx5swi_interface_of(const uint8_t ipv4[4], char name[IF_NAMESIZE]);
-/* Is the interface up, with a carrier? False also if it does not exist any more. */
+/* Is the interface up, with a carrier? False also if it does not exist any more. True if no
+ * socket can be opened to ask. */
 bool mlx5swi_interface_is_up(const char *name);
 /* A socket that becomes readable when the state of an interface changes; -1: none, see errno. */
 int mlx5swi_interface_watch(void);

@@ -5,8 +5,9 @@
  * The file has a directory and a ring for each ordered pair of hosts. It is sparse: a ring uses no
  * memory until its sender maps it. The sender then allocates all of its memory, so that an access
  * cannot raise SIGBUS when /dev/shm is full later. The process that holds the lock of byte h of the
- * file is host h; the Linux kernel releases the lock when the process ends. The last process to
- * leave removes the file. A file whose processes have all died is initialised again. */
+ * file is host h; the Linux kernel releases the lock when the process and all children that it
+ * forked without exec have ended. The last process to leave removes the file. A file whose
+ * processes have all died is initialised again. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -74,8 +75,8 @@ typedef struct mlx5swi_shm {
 _Static_assert(sizeof(directory_t) <= DIRECTORY_NBYTES, "the directory fits");
 _Static_assert(offsetof(ring_t, bytes) + BYTES_NBYTES <= RING_NBYTES, "rings lie page by page");
 
-/* Locks of open file descriptions end with the last descriptor: when the process ends, for any
- * reason. */
+/* Locks of open file descriptions end with the last descriptor: when the process and all children
+ * that it forked without exec have ended, for any reason. */
 static int lock_byte(int fd, int command, short type, off_t byte)
 {
 	struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
@@ -329,7 +330,8 @@ static bool put(ring_t *ring, const mlx5swi_packet_t *p)
 	return true;
 }
 
-/* Returns false if there is no packet, or the ring holds bytes that are not a packet. */
+/* Returns false if the ring is empty, or if a length in it is impossible: then all of it is
+ * dropped. A record that is no packet is skipped. */
 static bool get(ring_t *ring)
 {
 	uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE), head = ring->head;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Addresses. All fields are checked: hardware may ignore an error here that another system refuses.
- */
+/* Addresses. These fields are checked: port_num, static_rate, sl, is_global; dlid on InfiniBand; in
+ * a global address sgid_index and flow_label, on Ethernet also dgid. Hardware may ignore an error
+ * here that another system refuses. */
 #include "mlx5sw/verbs/entry.h"
 
 #include <stdlib.h>

@@ -114,7 +114,7 @@ static void rings_free(mlx5swi_pd_t *pd, rings_t *r)
 	mlx5swi_buffer_free(pd, &r->entries, MLX5DV_RES_TYPE_CQ);
 }
 
-/* The part of libmlx5: mark all entries as invalid and zero the record. */
+/* What libmlx5 does when it creates a CQ: mark all entries as invalid and zero the record. */
 static void initialise(uint8_t *buf, uint32_t n, uint32_t *dbr)
 {
 	const uint64_t zero = 0;

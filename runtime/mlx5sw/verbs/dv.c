@@ -35,7 +35,7 @@ static void show_cq(const mlx5swi_cq_t *cq, struct mlx5dv_cq *out)
 	out->dbrec = (__be32 *)cq->dbr;
 	out->cqe_cnt = 1u << cq->log_size;
 	out->cqe_size = MLX5SWI_WQEBB;
-	out->cq_uar = NULL; /* would arm completion events, which are not modelled for verbs */
+	out->cq_uar = NULL; /* would arm completion events, which are not modelled */
 	out->cqn = cq->cqn;
 	out->comp_mask = 0;
 }

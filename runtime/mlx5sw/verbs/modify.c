@@ -136,8 +136,8 @@ static void convert(const struct ibv_qp_attr *a, mlx5swi_qp_attr_t *to)
 	to->path.ack_timeout = a->timeout;
 }
 
-/* The part of libmlx5 in a reset. It also removes the queue pair's entries from CQs that it polls;
- * here the program polls them all. */
+/* What libmlx5 does when it resets a queue pair. It also removes the queue pair's entries from CQs
+ * that it polls; here the program polls them all. */
 static void zero_record(mlx5swi_qp_t *qp)
 {
 	const uint64_t zero = 0;
