@@ -14,8 +14,8 @@ typedef struct copy {
 	char *to;
 	const char *from;
 	uint32_t nbytes;
-	int what;            /* shmemsim_bulk */
-	const uint64_t *bar; /* of a load; NULL: a store, which has a group */
+	int what;      /* shmemsim_bulk */
+	uint64_t *bar; /* of a load; NULL: a store, which has a group */
 	uint64_t group;
 	char *bytes; /* of a store: what it has read, or NULL */
 } copy_t;
@@ -36,6 +36,21 @@ static struct shmemsimi_bulk *own(void)
 	if (!f->bulk)
 		f->bulk = shmemsimi_alloc(sizeof(*f->bulk));
 	return f->bulk;
+}
+
+/* The word of a barrier object: a mark, and the number of phases that are over. */
+#define BAR_MARK 0x6261727269657200ull
+
+void shmemsim_bulk_bar(uint64_t *bar, int is_init)
+{
+	shmemd_arch_st_data_u64(bar, is_init ? BAR_MARK : 0);
+}
+
+static void check_bar(uint64_t word)
+{
+	if (word < BAR_MARK || word > BAR_MARK + 0xff)
+		shmemsim_fail(
+			"bulk copy: no barrier object there: never initialised, or overwritten");
 }
 
 static void check_multiples(const void *to, const void *from, uint32_t nbytes)
@@ -121,12 +136,23 @@ static void drop(struct shmemsimi_bulk *b, uint32_t i)
 	shmemsimi_copy(&b->copies[i], &b->copies[i + 1], (b->n - i) * sizeof(b->copies[0]));
 }
 
+/* Make the copy of a load, which ends the phase of its barrier object. */
+static void load(const copy_t *c)
+{
+	uint64_t word;
+
+	move(c->to, c->from, c->nbytes);
+	word = shmemd_arch_ld_data_u64(c->bar);
+	check_bar(word);
+	shmemd_arch_st_data_u64(c->bar, BAR_MARK | ((word + 1) & 0xff));
+}
+
 static void perform(struct shmemsimi_bulk *b, uint32_t i)
 {
 	copy_t *c = &b->copies[i];
 
 	if (c->bar) {
-		move(c->to, c->from, c->nbytes);
+		load(c);
 	} else {
 		read_source(c);
 		write_target(c);
@@ -143,21 +169,6 @@ static void post(copy_t c)
 		perform(b, 0);
 	c.group = b->group;
 	b->copies[b->n++] = c;
-}
-
-/* The word of a barrier object: a mark, and the number of phases that are over. */
-#define BAR_MARK 0x6261727269657200ull
-
-void shmemsim_bulk_bar(uint64_t *bar, int is_init)
-{
-	shmemd_arch_st_data_u64(bar, is_init ? BAR_MARK : 0);
-}
-
-static void check_bar(uint64_t word)
-{
-	if (word < BAR_MARK || word > BAR_MARK + 0xff)
-		shmemsim_fail(
-			"bulk copy: no barrier object there: never initialised, or overwritten");
 }
 
 void shmemsim_bulk_load(void *to, const void *from, uint32_t nbytes, uint64_t *bar)
@@ -184,7 +195,6 @@ void shmemsim_bulk_wait_load(uint64_t *bar, uint32_t parity)
 		if (b->copies[i].bar != bar)
 			continue;
 		perform(b, i);
-		shmemd_arch_st_data_u64(bar, BAR_MARK | ((word + 1) & 0xff));
 		return;
 	}
 	shmemsim_fail("wait for a bulk copy that was not posted");

@@ -59,6 +59,24 @@ static void load_late(const void *params)
 	shmemd_arch_bulk_bar_end(&bar);
 }
 
+/* More copies than a thread's list holds: the load, which is the oldest, is made before its wait. */
+static void load_gives_way(const void *params)
+{
+	(void)params;
+	shmemd_arch_bulk_bar_init(&bar);
+	shmemd_arch_bulk_load(shared, mem, 16, &bar);
+	for (int i = 0; i < 64; i++)
+		shmemd_arch_bulk_store(mem + 16, shared + 16, 16);
+	shmemd_arch_bulk_commit();
+	CHECK(shared[0] == 1);
+	shmemd_arch_bulk_wait_load(&bar, 0);
+	shmemd_arch_bulk_load(shared + 32, mem, 16, &bar);
+	shmemd_arch_bulk_wait_load(&bar, 1);
+	CHECK(shared[32] == 1);
+	shmemd_arch_bulk_wait();
+	shmemd_arch_bulk_bar_end(&bar);
+}
+
 static void test_late(void **state)
 {
 	(void)state;
@@ -68,6 +86,8 @@ static void test_late(void **state)
 	assert_good(run_kernel(NULL, batches, NULL, 0, 1, 1));
 	begin();
 	assert_good(run_kernel(NULL, load_late, NULL, 0, 1, 1));
+	begin();
+	assert_good(run_kernel(NULL, load_gives_way, NULL, 0, 1, 1));
 }
 
 static void ends_early(const void *params)
