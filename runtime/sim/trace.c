@@ -17,6 +17,8 @@ static shmemsimi_event_t *events; /* [capacity], a ring */
 static uint32_t capacity;
 static uint64_t n_events;
 static shmemsimi_event_t *open_event; /* its `after` must still be read */
+/* the last access, until trace_read has set its value; NULL: it is not recorded */
+static shmemsimi_event_t *last_access;
 static name_t *names;
 static size_t n_names, names_capacity;
 
@@ -30,7 +32,7 @@ void shmemsimi_trace_begin(void)
 	}
 	n_events = 0;
 	n_names = 0;
-	open_event = NULL;
+	open_event = last_access = NULL;
 }
 
 void shmemsim_name(const void *p, size_t nbytes, const char *text)
@@ -95,7 +97,7 @@ static shmemsimi_event_t *new_event(int op)
 
 void shmemsimi_trace_access(const void *p, uint32_t nbytes, int access)
 {
-	shmemsimi_event_t *e = new_event(access);
+	shmemsimi_event_t *e = last_access = new_event(access);
 	if (!e)
 		return;
 	e->p = p;
@@ -107,10 +109,11 @@ void shmemsimi_trace_access(const void *p, uint32_t nbytes, int access)
 
 void shmemsimi_trace_read(uint64_t value)
 {
-	if (!n_events || !capacity)
+	shmemsimi_event_t *e = last_access;
+	if (!e)
 		return;
-	shmemsimi_event_t *e = &events[(n_events - 1) % capacity];
 	e->before = e->nbytes < 8 ? value & ((1ull << 8 * e->nbytes) - 1) : value;
+	last_access = NULL; /* of more than 8 bytes the first 8 are shown */
 }
 
 void shmemsimi_trace_choice(uint32_t option, uint32_t n)
