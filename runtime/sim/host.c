@@ -131,8 +131,7 @@ int shmemsim_run(const shmemsim_config_t *cfg, int n_pes,
 	args.pe_main = pe_main;
 	args.arg = arg;
 	shmemsimi_sched_begin();
-	if (w->cfg.trace)
-		shmemsimi_trace_begin();
+	shmemsimi_trace_begin();
 	shmemsimi_weak_begin();
 	for (int pe = 0; pe < n_pes; pe++) {
 		snprintf(name, sizeof(name), "PE %d", pe);

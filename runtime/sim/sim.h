@@ -298,8 +298,9 @@ uint32_t shmemsimi_dfs_access(uint32_t n, uint32_t weight);
 uint32_t shmemsimi_dfs_wait(uint32_t n, uint32_t first);
 uint32_t shmemsimi_dfs_data(uint32_t n);
 
-/* trace.c, trace_text.c: the last cfg.trace operations. Call only if cfg.trace. */
-void shmemsimi_trace_begin(void);
+/* trace.c, trace_text.c: the last cfg.trace operations. Call only if cfg.trace, except trace_begin
+ * and place_text. */
+void shmemsimi_trace_begin(void); /* forgets the operations and names of the last run */
 /* the access is about to be executed */
 void shmemsimi_trace_access(const void *p, uint32_t nbytes, int access);
 /* the last access reads this value, not the one in memory */

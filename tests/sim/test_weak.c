@@ -317,6 +317,29 @@ static void test_ordered_loads(void **state)
 		}
 }
 
+static int names_mem(int pe, int n_pes, void *arg)
+{
+	(void)pe;
+	(void)n_pes;
+	(void)arg;
+	shmemsim_name(&mem, sizeof(mem), "earlier");
+	return 0;
+}
+
+/* A name is valid until the end of its run, also if the next run has no trace. */
+static void test_names_of_earlier_run(void **state)
+{
+	static const int is_fenced = 0;
+	shmemsim_config_t cfg = weak(1);
+	(void)state;
+	cfg.trace = 1;
+	assert_good(shmemsim_run(&cfg, 1, names_mem, NULL));
+	cfg.trace = 0;
+	memset(&mem, 0, sizeof(mem));
+	assert_bad(run_kernel(&cfg, sends, &is_fenced, sizeof(is_fenced), 2, 1),
+		   "mem+32: no fence makes the newest value 0x7");
+}
+
 static void adds_one(const void *params)
 {
 	(void)params;
@@ -427,7 +450,7 @@ int main(void)
 		cmocka_unit_test(test_kernels),     cmocka_unit_test(test_many_words),
 		cmocka_unit_test(test_agents),      cmocka_unit_test(test_ordered_loads),
 		cmocka_unit_test(test_launches),    cmocka_unit_test(test_repeat),
-		cmocka_unit_test(test_environment),
+		cmocka_unit_test(test_environment), cmocka_unit_test(test_names_of_earlier_run),
 	};
 #if SHMEMDI_CPU_TSAN
 	shmemsim_config_t cfg = weak(1);
