@@ -26,7 +26,7 @@ enum shmemhi_node_kind {
 	SHMEMHI_NODE_ROOT,   /* root bus below a host bridge */
 	SHMEMHI_NODE_BRIDGE, /* PCI-to-PCI bridge: a root port, or a port of a switch */
 	SHMEMHI_NODE_GPU,
-	SHMEMHI_NODE_NIC, /* one PCI function; a card may have several */
+	SHMEMHI_NODE_NIC, /* one PCI function; a card may have several, a function several NICs */
 };
 
 /* A node of the tree NUMA node - root bus - bridges - device. */

@@ -221,8 +221,26 @@ static int root_node(const source_t *s, const char *component, const char *devic
 	return shmemhi_add_node(s->m, SHMEMHI_NODE_ROOT, name, numa, 0, s->err);
 }
 
-/* Add the device at a path below /sys/devices, and the bridges above it. The last component is the
- * device, of the kind given. Returns its node; -1: it is no PCI device, or there is no room. */
+/* Does a component of the path name a PCI function? */
+static bool has_pci_addr(const char *path)
+{
+	char component[SHMEMHI_ADDR_NBYTES];
+
+	for (const char *at = path; (at = strchr(at, '/')); at++) {
+		size_t nbytes = strcspn(at + 1, "/");
+
+		if (nbytes >= sizeof component)
+			continue;
+		snprintf(component, sizeof component, "%.*s", (int)nbytes, at + 1);
+		if (shmemhi_is_pci_addr(component))
+			return true;
+	}
+	return false;
+}
+
+/* Add the device at a path below /sys/devices, and the bridges above it. The last PCI function of
+ * the path is the device, of the kind given; a component below it, such as mlx5_core.sf.4, is a
+ * part of that function. Returns its node; -1: it is no PCI device, or there is no room. */
 static int add_device(const source_t *s, const char *path, int kind)
 {
 	char dir[PATH_MAX], component[NAME_MAX + 1];
@@ -230,7 +248,7 @@ static int add_device(const source_t *s, const char *path, int kind)
 
 	for (const char *at = path; (at = strchr(at, '/')); at++) {
 		size_t nbytes = strcspn(at + 1, "/");
-		bool is_last = at[1 + nbytes] == '\0';
+		bool is_last = !has_pci_addr(at + 1 + nbytes);
 		int found;
 
 		if (nbytes >= sizeof component)

@@ -165,6 +165,14 @@ static int read_root(reader_t *r)
 	return new_node(r, SHMEMHI_NODE_ROOT, parent, 0, &node);
 }
 
+/* A further NIC at the place of one on a line before. */
+static int share_node(reader_t *r, int node, int parent, uint32_t gbps)
+{
+	if (r->m->nodes[node].parent != parent || r->m->nodes[node].gbps != gbps)
+		return fail(r, "nic %s has other in= or gbps= on a line before", r->words[1]);
+	return SHMEMH_OK;
+}
+
 /* What bridges, GPUs and NICs have in common. */
 static int read_device(reader_t *r, int kind, int *node)
 {
@@ -178,6 +186,9 @@ static int read_device(reader_t *r, int kind, int *node)
 			      r->words[1]);
 	if (status != SHMEMH_OK)
 		return status;
+	*node = shmemhi_find_node(r->m, r->words[1]);
+	if (*node >= 0 && kind == SHMEMHI_NODE_NIC && r->m->nodes[*node].kind == kind)
+		return share_node(r, *node, parent, gbps);
 	return new_node(r, kind, parent, gbps, node);
 }
 
@@ -376,18 +387,8 @@ static void print_gpu(const shmemhi_machine_t *m, int node, FILE *out)
 		fprintf(out, " fabric=%s", m->gpus[gpu].fabric);
 }
 
-static void print_nic(const shmemhi_machine_t *m, int node, FILE *out)
-{
-	int nic = 0;
-
-	while (m->nics[nic].node != node)
-		nic++;
-	fprintf(out, " name=%s", m->nics[nic].name);
-	if (m->nics[nic].card[0])
-		fprintf(out, " card=%s", m->nics[nic].card);
-}
-
-static void print_node(const shmemhi_machine_t *m, int i, FILE *out)
+/* nic: index of nics, of a node of that kind. */
+static void print_node(const shmemhi_machine_t *m, int i, int nic, FILE *out)
 {
 	static const char *const words[] = {"numa", "root", "bridge", "gpu", "nic"};
 	const shmemhi_node_t *node = &m->nodes[i];
@@ -399,15 +400,32 @@ static void print_node(const shmemhi_machine_t *m, int i, FILE *out)
 	if (node->kind == SHMEMHI_NODE_GPU)
 		print_gpu(m, i, out);
 	if (node->kind == SHMEMHI_NODE_NIC)
-		print_nic(m, i, out);
+		fprintf(out, " name=%s", m->nics[nic].name);
+	if (node->kind == SHMEMHI_NODE_NIC && m->nics[nic].card[0])
+		fprintf(out, " card=%s", m->nics[nic].card);
 	print_gbps(node->gbps, out);
+}
+
+/* A line for each NIC, in their order: the first one at this node, and those that follow it and
+ * are at this node or one before. Then they are read back in the same order. */
+static void print_nics(const shmemhi_machine_t *m, int node, FILE *out)
+{
+	int nic = 0;
+
+	while (nic < m->n_nics && m->nics[nic].node != node)
+		nic++;
+	for (; nic < m->n_nics && m->nics[nic].node <= node; nic++)
+		print_node(m, m->nics[nic].node, nic, out);
 }
 
 void shmemhi_machine_print(const shmemhi_machine_t *m, FILE *out)
 {
 	fputs(FIRST_LINE "\n", out);
 	for (int i = 0; i < m->n_nodes; i++)
-		print_node(m, i, out);
+		if (m->nodes[i].kind == SHMEMHI_NODE_NIC)
+			print_nics(m, i, out);
+		else
+			print_node(m, i, -1, out);
 	for (int i = 0; i < m->n_ports; i++) {
 		const shmemhi_hca_port_t *port = &m->ports[i];
 

@@ -330,6 +330,57 @@ static void capture_reads_back(void **state)
 	remove_all(copy);
 }
 
+/* A scalable function: its parent is no PCI function, but a device below one. */
+static void make_subfunction(const char *name, const char *function)
+{
+	char path[256], target[256];
+
+	snprintf(path, sizeof path, BRIDGE "%s/mlx5_core.sf.4/sfnum", function);
+	make_file(path, "88\n");
+	snprintf(path, sizeof path, "sys/class/infiniband/%s/ports/1/state", name);
+	make_file(path, "4: ACTIVE\n");
+	snprintf(path, sizeof path, "sys/class/infiniband/%s/device", name);
+	snprintf(target, sizeof target,
+		 "../../../devices/pci0000:10/0000:10:01.0/%s/mlx5_core.sf.4", function);
+	make_link(target, path);
+}
+
+/* Several RDMA devices of one PCI function are NICs at one place, whichever is read first. */
+static void subfunctions_share_a_place(void **state)
+{
+	shmemhi_err_t err = {""};
+	char *text = NULL, *line;
+	size_t nbytes = 0;
+	FILE *out = open_memstream(&text, &nbytes);
+	int nics[4];
+
+	(void)state;
+	make_root();
+	make_subfunction("a_sf", "0000:11:02.1");
+	make_subfunction("mlx5_2", "0000:11:02.0");
+	assert_int_equal(shmemhi_machine_read(root, ALL, &m, &err), SHMEMH_OK);
+	remove_all(root);
+	for (int i = 0; i < 4; i++)
+		nics[i] = shmemhi_find_nic(
+			&m, (const char *const[]){"mlx5_0", "mlx5_1", "mlx5_2", "a_sf"}[i]);
+	assert_string_equal(shmemhi_nic_addr(&m, nics[0]), "0000:11:02.0");
+	assert_string_equal(shmemhi_nic_addr(&m, nics[1]), "0000:11:02.1");
+	assert_int_equal(m.nics[nics[2]].node, m.nics[nics[0]].node);
+	assert_int_equal(m.nics[nics[3]].node, m.nics[nics[1]].node);
+	shmemhi_machine_print(&m, out);
+	fclose(out);
+	memcpy(&other, &m, sizeof m);
+	if (parse(text, &err) != SHMEMH_OK)
+		fail_msg("%s\n%s", err.text, text);
+	assert_memory_equal(&m, &other, sizeof m);
+	line = strstr(text, "name=mlx5_2 gbps=252");
+	assert_non_null(line);
+	line[strlen("name=mlx5_2 gbps=")] = '9';
+	assert_int_equal(parse(text, &err), SHMEMH_ERR_ARGUMENT);
+	assert_non_null(strstr(err.text, "has other in= or gbps= on a line before"));
+	free(text);
+}
+
 static void directory_that_is_refused(void **state)
 {
 	shmemhi_err_t err = {""};
@@ -379,6 +430,7 @@ int main(void)
 		cmocka_unit_test(links_that_leave_the_directory),
 		cmocka_unit_test(gpus_that_nvml_shows),
 		cmocka_unit_test(capture_reads_back),
+		cmocka_unit_test(subfunctions_share_a_place),
 		cmocka_unit_test(directory_that_is_refused),
 		cmocka_unit_test(gpu_that_is_not_there),
 		cmocka_unit_test(addresses_of_nvml),
