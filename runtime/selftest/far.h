@@ -79,6 +79,12 @@ typedef struct shmemhi_far_verdicts {
 	uint8_t verdicts[SHMEMHI_FAR_MAX_ROWS][SHMEMHI_RIG_PORTS];
 } shmemhi_far_verdicts_t;
 
+/* Append what a PE has found on its n ports, whose kinds are given, to its file of results. Of each
+ * row one line for each kind: the worst verdict on its ports, since the last line counts. None for
+ * a row that has not run on ports of that kind. */
+void shmemhi_verdicts_keep(const shmemhi_far_verdicts_t *verdicts, const shmemhi_firmware_t *kinds,
+			   int n, FILE *f);
+
 /* Exchange versions, then far->mine. Collective over the two PEs of boot. free in any case.
  * Returns  SHMEMH_OK; ERR_VERSION; what the other PE reports; ERR_NO_MEMORY; a failure of the
  *          bootstrap (ERR_PEER, ERR_TIMEOUT, ERR_MISMATCH). */

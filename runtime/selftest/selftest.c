@@ -219,15 +219,6 @@ static int run_rows(run_t *run, shmemhi_err_t *err)
 	return worst;
 }
 
-static void keep(const run_t *run, const shmemhi_far_verdicts_t *verdicts, FILE *f)
-{
-	for (int port = 0; port < (int)run->rig.ports.n; port++)
-		for (int row = 0; row < run->n_rows; row++)
-			if (verdicts->verdicts[row][port] != SHMEMHI_FAR_NOT_RUN)
-				shmemhi_results_put(f, &run->firmwares[port], run->rows[row].name,
-						    verdicts->verdicts[row][port]);
-}
-
 /* ---- two PEs ---- */
 
 /* Fill in what the other PE needs: the ports of this one, or why it cannot take part. */
@@ -380,7 +371,8 @@ int shmemhi_selftest_run(const shmemhi_selftest_t *what, const shmemhi_options_t
 	worst = what->boot->n_pes == 2 ? run_two(run, status, what->boot, err)
 				       : run_one(run, status, err);
 	if (results) {
-		keep(run, &run->near_verdicts, results);
+		shmemhi_verdicts_keep(&run->near_verdicts, run->firmwares, (int)run->rig.ports.n,
+				      results);
 		fclose(results);
 	}
 	shmemhi_rig_close(&run->rig);

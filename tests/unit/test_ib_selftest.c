@@ -8,8 +8,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 #include "selftest/far.h"
+#include "selftest/rows.h"
 
 #define MAX_STEPS 16
 
@@ -202,12 +204,61 @@ static void test_long_request(void **state)
 	stop(s);
 }
 
+/* The worst verdict on the ports of a kind is kept, wherever its port is in their order; for a kind
+ * on which a row has not run, none. */
+static void test_keep(void **state)
+{
+	static const shmemhi_firmware_t kinds[] = {{0x02c9, 4123, "20.43.4100"},
+						   {0x02c9, 4123, "20.43.4100"},
+						   {0x02c9, 4129, "28.43.1000"},
+						   {0x02c9, 4123, "20.43.4100"},
+						   {0x02c9, 4123, "20.44.1000"}};
+	const int none = SHMEMHI_FAR_NOT_RUN, pass = SHMEMHI_PASS, unknown = SHMEMHI_UNKNOWN,
+		  fail = SHMEMHI_FAIL;
+	const int found[4][5] = {{fail, fail, pass, pass, pass},
+				 {pass, unknown, fail, pass, none},
+				 {none, none, pass, none, none},
+				 {pass, none, pass, pass, unknown}};
+	const int kept[4][3] = {{fail, pass, pass},
+				{unknown, fail, none},
+				{none, pass, none},
+				{pass, pass, unknown}};
+	const int kind_of[3] = {0, 2, 4};
+	char path[] = "/tmp/shmem_selftest_XXXXXX", line[256];
+	int n_rows, n_lines = 0, fd = mkstemp(path);
+	const shmemhi_selftest_row_t *rows = shmemhi_selftest_rows(&n_rows);
+	static shmemhi_far_verdicts_t verdicts;
+	FILE *f = fdopen(fd, "w");
+
+	(void)state;
+	assert_non_null(f);
+	memset(&verdicts, none, sizeof verdicts);
+	for (int row = 0; row < 4; row++)
+		for (int port = 0; port < 5; port++)
+			verdicts.verdicts[row][port] = (uint8_t)found[row][port];
+	shmemhi_verdicts_keep(&verdicts, kinds, 5, f);
+	fclose(f);
+	for (int row = 0; row < 4; row++)
+		for (int i = 0; i < 3; i++)
+			assert_int_equal(
+				shmemhi_results_verdict(path, &kinds[kind_of[i]], rows[row].name),
+				kept[row][i] == none ? unknown : kept[row][i]);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof line, f))
+		n_lines++;
+	fclose(f);
+	assert_int_equal(n_lines, 9);
+	assert_int_equal(unlink(path), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_other_version), cmocka_unit_test(test_other_cannot),
 		cmocka_unit_test(test_other_dies),    cmocka_unit_test(test_request_fails),
 		cmocka_unit_test(test_serve),         cmocka_unit_test(test_long_request),
+		cmocka_unit_test(test_keep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
