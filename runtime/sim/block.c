@@ -47,10 +47,11 @@ static void check_arguments(const shmemsimi_fiber_t *f, uint32_t id, uint32_t nt
 static void check_agreement(const shmemsimi_bar_t *bar, const shmemsimi_fiber_t *f,
 			    uint32_t nthreads, const char *site)
 {
+	const uint32_t all = f->thread.ntids;
 	if (bar->nthreads != nthreads)
 		shmemsim_fail("barrier %u: thread %u expects %u threads, thread %u expects %u",
-			      f->bar, bar->first->thread.tid, bar->nthreads, f->thread.tid,
-			      nthreads);
+			      f->bar, bar->first->thread.tid, bar->nthreads ? bar->nthreads : all,
+			      f->thread.tid, nthreads ? nthreads : all);
 	else if (bar->site && site && bar->site != site && strcmp(bar->site, site) != 0)
 		shmemsim_fail("barrier %u: thread %u arrived at %s, thread %u at %s", f->bar,
 			      bar->first->thread.tid, bar->site, f->thread.tid, site);

@@ -49,14 +49,15 @@ void shmemsim_bulk_bar(uint64_t *bar, int is_init)
 static void check_bar(uint64_t word)
 {
 	if (word < BAR_MARK || word > BAR_MARK + 0xff)
-		shmemsim_fail(
-			"bulk copy: no barrier object there: never initialised, or overwritten");
+		shmemsim_fail("bulk copy: no barrier object there: never initialised, already "
+			      "ended, or overwritten");
 }
 
 static void check_multiples(const void *to, const void *from, uint32_t nbytes)
 {
 	if ((((uintptr_t)to | (uintptr_t)from | nbytes) & 15) || nbytes == 0)
-		shmemsim_fail("bulk copy: addresses and size are no multiples of 16, size %u",
+		shmemsim_fail("bulk copy: addresses and size must be multiples of 16, and the size "
+			      "not 0; size %u",
 			      nbytes);
 }
 

@@ -68,8 +68,8 @@ static int refuse_round_robin(void)
 {
 	shmemsimi_report_begin();
 	shmemsimi_report_line(
-		"shmemsim_explore: policy round_robin has one schedule, and a search "
-		"would repeat it: set SHMEMSIM_POLICY, or policy of the "
+		"shmemsim_explore: policy round_robin always chooses the next fiber in turn, so a "
+		"search could not vary the order of fibers: set SHMEMSIM_POLICY, or policy of the "
 		"configuration, to random, pct or dfs; shmemsim_run runs round robin");
 	return 1;
 }

@@ -80,7 +80,10 @@ static int check(const shmemsim_config_t *cfg, int n_pes)
 	else if (cfg->weak && shmemsimi_under_tsan())
 		shmemsimi_report_line("weak memory cannot be combined with thread sanitizer: unset "
 				      "SHMEMSIM_WEAK");
-	else if (!(w->policy = shmemsimi_policy_begin(&w->cfg)))
+	else if (!(w->policy = shmemsimi_policy_begin(&w->cfg)) && cfg->policy == SHMEMSIM_REPLAY)
+		shmemsimi_report_line("replay: the list begins with %d, which is no policy",
+				      cfg->replay[0]);
+	else if (!w->policy)
 		shmemsimi_report_line("no scheduling policy %d", cfg->policy);
 	else
 		return 0;

@@ -236,14 +236,26 @@ const shmemsimi_policy_t *shmemsimi_policy_begin(const shmemsim_config_t *cfg)
 	return &policies[recorded];
 }
 
-/* The environment variables that repeat this run. */
+size_t shmemsimi_variables_text(const shmemsim_config_t *cfg, char *text, size_t nbytes)
+{
+	const char *mask = "";
+	if (cfg->activemask == SHMEMSIM_ACTIVE_SINGLES)
+		mask = "SHMEMSIM_ACTIVEMASK=singles ";
+	else if (cfg->activemask == SHMEMSIM_ACTIVE_RANDOM)
+		mask = "SHMEMSIM_ACTIVEMASK=random ";
+	return (size_t)snprintf(text, nbytes, "%s%s%s", cfg->weak ? "SHMEMSIM_WEAK=1 " : "", mask,
+				cfg->flags & SHMEMSIM_STRICT_EXIT ? "SHMEMSIM_STRICT_EXIT=1 " : "");
+}
+
+/* The environment variables that repeat this run; of a replay the length of its list. */
 const char *shmemsimi_policy_text(void)
 {
-	static char text[160];
+	static char text[256];
 	const shmemsim_config_t *cfg = &shmemsimi_w.cfg;
 	unsigned long long seed = cfg->seed;
-	size_t n = (size_t)snprintf(text, sizeof(text), "%sSHMEMSIM_POLICY=%s",
-				    cfg->weak ? "SHMEMSIM_WEAK=1 " : "", shmemsimi_w.policy->name);
+	size_t n = shmemsimi_variables_text(cfg, text, sizeof(text));
+	n += (size_t)snprintf(text + n, sizeof(text) - n, "SHMEMSIM_POLICY=%s",
+			      shmemsimi_w.policy->name);
 	char *at = text + n;
 	size_t left = sizeof(text) - n;
 	if (is_replay)

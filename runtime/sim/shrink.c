@@ -130,8 +130,9 @@ static void shorten(shrink_t *s)
 static void print_list(const shrink_t *s, size_t n)
 {
 	char text[900];
-	size_t used = (size_t)snprintf(text, sizeof(text), "%sSHMEMSIM_REPLAY=%u",
-				       s->cfg.weak ? "SHMEMSIM_WEAK=1 " : "", s->list[0]);
+	size_t used = shmemsimi_variables_text(&s->cfg, text, sizeof(text));
+	used += (size_t)snprintf(text + used, sizeof(text) - used, "SHMEMSIM_REPLAY=%u",
+				 s->list[0]);
 	for (size_t i = 1; i + 1 < n; i += 2) {
 		if (used + 16 > sizeof(text)) {
 			shmemsimi_report_line("%s... (cut; use the seed)", text);
@@ -163,7 +164,7 @@ static void last_run(shrink_t *s, size_t n_found, const char *found)
 void shmemsimi_shrink(const shmemsimi_program_t *program, uint64_t n_schedules)
 {
 	shrink_t s;
-	char found[220];
+	char found[320];
 	const uint16_t *list;
 	size_t n = shmemsim_choices(&list);
 	snprintf(found, sizeof(found), "%s, schedule %llu", shmemsimi_policy_text(),

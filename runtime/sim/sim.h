@@ -271,6 +271,9 @@ void shmemsimi_detect_poll(const void *p, const void *call);
 /* policy.c */
 const shmemsimi_policy_t *shmemsimi_policy_begin(const shmemsim_config_t *cfg);
 const char *shmemsimi_policy_text(void);
+/* The variables beside the policy that differ from their defaults, each with a space after it.
+ * Returns the length. */
+size_t shmemsimi_variables_text(const shmemsim_config_t *cfg, char *text, size_t nbytes);
 /* A visible operation is about to be executed: may switch. access: SHMEMSIM_LD_DATA for a
  * collective. */
 void shmemsimi_step(int access);

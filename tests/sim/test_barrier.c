@@ -103,6 +103,8 @@ static void test_misuse(void **state)
 	(void)state;
 	assert_bad(run_kernel(NULL, counts_differ, NULL, 0, 1, 96),
 		   "thread 0 expects 64 threads, thread 32 expects 32");
+	assert_bad(run_kernel(NULL, counts_differ, NULL, 0, 1, 64),
+		   "thread 0 expects 64 threads, thread 63 expects 32");
 	assert_bad(run_kernel(NULL, count_odd, NULL, 0, 1, 64), "33 threads are not whole warps");
 	assert_bad(run_kernel(NULL, count_large, NULL, 0, 1, 64),
 		   "expects 128 threads, the block has 64");

@@ -133,7 +133,7 @@ static void test_misuse(void **state)
 	assert_bad(run_kernel(NULL, loads_twice, NULL, 0, 1, 1), "awaits another copy");
 	begin();
 	assert_bad(run_kernel(NULL, loads_without_bar, NULL, 0, 1, 1), "no barrier object there");
-	assert_bad(run_kernel(NULL, not_a_multiple, NULL, 0, 1, 1), "no multiples of 16");
+	assert_bad(run_kernel(NULL, not_a_multiple, NULL, 0, 1, 1), "must be multiples of 16");
 }
 
 /* The value of an element with `digits` digits after the point, exact in double; the largest

@@ -178,7 +178,11 @@ static void test_environment(void **state)
 	assert_int_equal(cfg.switch_per_256, 100);
 	assert_int_equal(cfg.activemask, SHMEMSIM_ACTIVE_SINGLES);
 	assert_bad(shmemsim_run(NULL, 1, sees_seed, NULL),
-		   "SHMEMSIM_POLICY=random SHMEMSIM_SEED=77 SHMEMSIM_SWITCH=100");
+		   "scheduling: SHMEMSIM_ACTIVEMASK=singles SHMEMSIM_POLICY=random "
+		   "SHMEMSIM_SEED=77 SHMEMSIM_SWITCH=100");
+	setenv("SHMEMSIM_STRICT_EXIT", "1", 1);
+	assert_bad(shmemsim_explore(NULL, 1, 1, sees_seed, NULL, NULL),
+		   "\nSHMEMSIM_ACTIVEMASK=singles SHMEMSIM_STRICT_EXIT=1 SHMEMSIM_REPLAY=1");
 	setenv("SHMEMSIM_SWITCH", "257", 1);
 	assert_bad(shmemsim_config_from_env(&cfg), "SHMEMSIM_SWITCH=257: must be a number from 0");
 	assert_bad(shmemsim_run(NULL, 1, sees_seed, NULL), "SHMEMSIM_SWITCH=257");

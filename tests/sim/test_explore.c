@@ -236,7 +236,7 @@ static void test_round_robin_is_no_search(void **state)
 	program_t p = {needs_two, 2};
 	(void)state;
 	assert_bad(shmemsim_explore(&cfg, 2, 1, pe_main, &p, NULL),
-		   "policy round_robin has one schedule");
+		   "policy round_robin always chooses the next fiber in turn");
 	assert_bad(1, "random, pct or dfs");
 	assert_good(shmemsim_explore(&cfg, 1, 1, pe_main, &p, NULL));
 	setenv("SHMEMSIM_POLICY", "round_robin", 1);

@@ -311,6 +311,7 @@ static int nested(int pe, int n_pes, void *arg)
 
 static void test_run_results(void **state)
 {
+	static const uint16_t list[] = {18};
 	shmemsim_config_t cfg = SHMEMSIM_CONFIG_INIT;
 	(void)state;
 	assert_bad(shmemsim_run(&cfg, 4, returns_pe, NULL), "PE 3 returned 3");
@@ -318,6 +319,10 @@ static void test_run_results(void **state)
 	assert_good(shmemsim_run(&cfg, 1, nested, NULL));
 	cfg.policy = 17;
 	assert_bad(shmemsim_run(&cfg, 1, returns_pe, NULL), "no scheduling policy 17");
+	cfg.policy = SHMEMSIM_REPLAY;
+	cfg.replay = list;
+	cfg.n_replay = 1;
+	assert_bad(shmemsim_run(&cfg, 1, returns_pe, NULL), "list begins with 18, which is no");
 	cfg.size--;
 	assert_bad(shmemsim_run(&cfg, 1, returns_pe, NULL), "SHMEMSIM_CONFIG_INIT");
 }
