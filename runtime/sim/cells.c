@@ -4,7 +4,8 @@
  * their first use, so that a seed gives the same run for any placement of memory. */
 #include "sim/sim.h"
 
-/* Memory that a run uses beyond this many cells (of 8 bytes) always reads as the newest value. */
+/* A run that uses memory beyond this many cells (of 8 bytes) reads only newest values from then on,
+ * everywhere (weak.c). */
 #define MAX_CELLS 8192u
 #define MAX_EDGES 4096u
 #define CHUNK 64u

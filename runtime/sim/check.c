@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The emulator's part of check builds: it ends a run for a mistake that has no error record, tests
- * whether memory can be read, and finds sources of nbi operations that were written too early. */
+ * whether (the first 256 bytes of) memory can be read, and finds sources of nbi operations that
+ * were written too early. */
 #include <errno.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -101,7 +102,8 @@ void shmemsim_nbi_source(const void *src, size_t nbytes)
 	s->pe = shmemsimi_w.current->pe;
 }
 
-/* Drop those of this PE. Returns the bytes of the first that has changed. */
+/* Drop those of this PE. Returns the size of the first one whose contents have changed; 0: none, or
+ * they were not compared. */
 static uint64_t drop(int is_compared)
 {
 	uint64_t changed = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Depth-first search of all schedules with at most cfg.bound preemptions (switches away from a
- * fiber that could have continued). Most mistakes need one or two. With the bound, the number of
- * schedules is polynomial in the length. */
+ * fiber that could have continued). Most mistakes need one or two. For a given number of waits and
+ * data choices, the number of schedules is polynomial in the length. */
 #include "sim/sim.h"
 
 typedef struct branch {

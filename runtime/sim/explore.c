@@ -39,7 +39,8 @@ static int not_repeated(const shmemsim_explored_t *explored)
 	return 1;
 }
 
-/* Returns 1 if a schedule failed, 2 if there is nothing to shrink. */
+/* Returns 0: no schedule failed; 1: one did, or was refused; 2: there is nothing to shrink, since
+ * dfs found that the program does not repeat. */
 static int search(shmemsim_config_t *cfg, uint64_t n_schedules, const shmemsimi_program_t *p,
 		  shmemsim_explored_t *explored)
 {
@@ -81,7 +82,7 @@ int shmemsim_explore(const shmemsim_config_t *cfg, uint64_t n_schedules, int n_p
 	const shmemsimi_program_t program = {n_pes, pe_main, arg};
 	shmemsim_explored_t mine = {0, 0, 0, 0, 0};
 	shmemsim_config_t at = SHMEMSIM_CONFIG_INIT;
-	at.policy = SHMEMSIM_RANDOM; /* round robin would give the same schedule each time */
+	at.policy = SHMEMSIM_RANDOM; /* round robin makes no choice between fibers */
 	if (!cfg && shmemsim_config_from_env(&at))
 		return 1;
 	if (cfg)

@@ -207,8 +207,8 @@ int shmemsim_launch_3d(void (*kernel)(const void *params), const void *params, s
 	shmemsimi_release(g);
 	append(s, g);
 	if (w->mode == MODE_PROCESS) {
-		/* No other fiber runs the kernel's threads: run them until they have ended or only
-		 * poll. */
+		/* The host may not call the emulator again soon: run the kernel's threads now until
+		 * all have ended or wait. */
 		w->is_eager = 1;
 		shmemsimi_loop();
 		w->is_eager = 0;

@@ -90,7 +90,8 @@ static int check(const shmemsim_config_t *cfg, int n_pes)
 	return 1;
 }
 
-/* Discard the fibers of a failed run wherever they are suspended. */
+/* Discard the fibers that are left, wherever they are suspended: agents, and all others of a failed
+ * run. */
 static void end_run(void)
 {
 	shmemsimi_world_t *w = &shmemsimi_w;

@@ -16,7 +16,7 @@
 #define VALGRIND_MAKE_MEM_UNDEFINED(p, n) ((void)(p), (void)(n))
 #endif
 
-#define MIN_SHIFT 6  /* smallest chunk: 64 bytes */
+#define MIN_SHIFT 6  /* smallest block: 64 bytes */
 #define MAX_SHIFT 20 /* larger ones are mapped alone */
 #define CHUNK_NBYTES ((size_t)4 << 20)
 
@@ -54,7 +54,7 @@ static unsigned shift_of(size_t nbytes)
 
 typedef uint64_t vector_t __attribute__((__vector_size__(32), __may_alias__));
 
-/* Zero up to the next multiple of 32 bytes: chunks are multiples of 64. */
+/* Zero up to the next multiple of 32 bytes: blocks are multiples of 64. */
 static void zero(void *mem, size_t nbytes)
 {
 	/* volatile prevents a memset */

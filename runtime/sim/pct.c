@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Probabilistic concurrency testing: fibers get random priorities, and the runnable fiber with the
- * highest one runs. At depth - 1 random accesses the running fiber drops below all others. A
- * mistake that needs depth ordered accesses is then found with a probability of at least 1 /
- * (fibers * length ^ (depth - 1)). A fiber that polls also drops to the lowest priority, since it
- * would keep the others from running. An access may count for several, see policy.c.
+ * highest one runs. At depth - 1 random accesses the running fiber drops below all others. In the
+ * paper's algorithm, a mistake that needs depth ordered accesses is then found with a probability
+ * of at least 1 / (fibers * length ^ (depth - 1)); the changes below are not covered by that bound.
+ * A fiber that polls also drops to the lowest priority, since it would keep the others from
+ * running. An access may count for several, see policy.c.
  *
  * Source  Burckhardt et al., A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs,
  *         ASPLOS 2010 */

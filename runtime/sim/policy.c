@@ -78,7 +78,8 @@ static inline bool is_decision(uint32_t n)
 static inline shmemsimi_fiber_t *point(shmemsimi_world_t *w, uint32_t weight)
 {
 	if (shmemsim_wrote || w->epoch != w->spin_epoch || w->sleep.n)
-		shmemsimi_wake_due(); /* wakes the fibers that poll the word just written */
+		/* wakes all fibers that poll if something was written, and sleepers that are due */
+		shmemsimi_wake_due();
 	uint32_t n = w->run.n;
 	if (!is_decision(n))
 		return w->current;

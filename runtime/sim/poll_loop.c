@@ -7,9 +7,12 @@
  * by shmemsim_spin. Then other fibers run, and if none of them can write, the run ends as a
  * livelock. A loop that reads other words in each iteration is never parked.
  *
- * An iteration may have any length: the fiber records one address, the anchor, and compares the
- * addresses between two accesses to it. If the anchor is not accessed again within `span` accesses,
- * another address becomes the anchor, and the span doubles. */
+ * The fiber records one address, the anchor, and compares the addresses between two accesses to it.
+ * If the anchor is not accessed again within `span` accesses, at most LAST_SPAN, another address
+ * becomes the anchor, and the span doubles. The access at which MAX_ALONE lets others run is not
+ * compared, and equal iterations are counted anew. So if no other fiber runs, only iterations of up
+ * to 64 accesses (MAX_ALONE / LAST_TURNS) are still found when LAST_TURNS equal ones are needed; a
+ * run that polls by longer ones ends at max_steps. */
 #include "sim/sim.h"
 
 #define FIRST_SPAN 32u /* accesses until the anchor moves */

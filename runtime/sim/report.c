@@ -265,7 +265,8 @@ static void trace_all(void)
 	w->reporter = NULL;
 }
 
-/* A kernel that waits for other PEs runs on all of them. */
+/* Say so if PEs have launched different numbers of kernels: a kernel that waits for other PEs must
+ * be launched on all of them. */
 static void add_launches(void)
 {
 	const shmemsimi_world_t *w = &shmemsimi_w;
@@ -312,7 +313,7 @@ static void add_advice(void)
 			add_lane_advice(first[i]);
 }
 
-void shmemsimi_report_stuck(void)
+void shmemsimi_report_fibers(void)
 {
 	static place_t place;
 	shmemsimi_world_t *w = &shmemsimi_w;

@@ -6,7 +6,7 @@
  * A fiber that polls calls shmemsim_spin, or is detected as polling (poll_loop.c). If nothing was
  * written since its last poll, it is parked until something is written. If no fiber can run, the
  * clock jumps and the parked fibers poll again. After many such jumps the run is a livelock. If no
- * fiber is parked either, it is a deadlock. */
+ * fiber is parked or sleeps for a time either, it is a deadlock. */
 #include <pthread.h>
 #include <sched.h>
 #include <time.h>
@@ -17,9 +17,9 @@
  * shmem_dev). */
 #define LIVELOCK_POLLS 512
 /* The limits of a livelock in which fibers read the clock: this much virtual time, and so many
- * jumps of the clock, without a write. Each jump doubles, up to a second: a long wait ends after
- * some dozens of jumps, and a program of many short waits that all expire stays below the second
- * limit. */
+ * jumps of the clock, both without a write. A jump is twice as long as the last one if a fiber has
+ * read the clock in between, up to a second; so a wait of two seconds that reads the clock every
+ * 64th poll takes some 1,000 jumps, and several waits may expire one after another. */
 #define LIVELOCK_NS ((uint64_t)3600 * 1000000000u)
 #define LIVELOCK_JUMPS 20000
 #define FIRST_JUMP_NS 1000u
@@ -412,7 +412,7 @@ void shmemsimi_loop(void)
 	w->is_wanted_main = 0;
 	shmemsimi_switch(next_fiber());
 	if (w->is_failed)
-		shmemsimi_report_stuck();
+		shmemsimi_report_fibers();
 }
 
 void shmemsimi_sched_begin(void)

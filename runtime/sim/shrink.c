@@ -101,8 +101,8 @@ static size_t drop_chunks(shrink_t *s, size_t chunk)
 	return before - s->n;
 }
 
-/* Drop two choices that only have an effect together: a switch away and one back. Returns whether
- * such a pair was found. */
+/* Drop two choices that can only be dropped together, such as a switch away and one back. Returns
+ * whether such a pair was found. */
 static bool drop_pair(shrink_t *s)
 {
 	for (size_t b = s->n; b-- > 1;)

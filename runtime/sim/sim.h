@@ -67,7 +67,7 @@ typedef struct shmemsimi_fiber {
 	int coll, done;
 	uint32_t mask, bar, width, arg32;
 	uint64_t in, out;
-	const char *site; /* file and line, from the CUDA dialect */
+	const char *site; /* place in the source, as text; NULL: unknown */
 	/* return address of the emulator's entry point that the fiber has called */
 	const void *call;
 	uint64_t spun; /* world.epoch when its last spin returned */
@@ -192,7 +192,8 @@ typedef struct shmemsimi_world {
 	uint32_t n_launches[SHMEMSIMI_N_COUNTED]; /* of each PE */
 	int n_pes;
 	int is_failed;
-	int is_wanted_main;       /* process mode: main may continue */
+	/* main may continue: the run has ended, or in process mode the stream that it waits for */
+	int is_wanted_main;
 	int is_eager;             /* process mode: main continues once no fiber can run */
 	uint64_t epoch;           /* counts rounds in which something was written */
 	uint64_t spin_epoch;      /* epoch when the spinning fibers last ran */
@@ -202,13 +203,16 @@ typedef struct shmemsimi_world {
 	uint32_t gap;             /* weight of accesses until the policy is called */
 	uint32_t n_alone;         /* accesses since the last switch or wait */
 	uint64_t n_points;        /* pct: weight of the accesses at which it could switch */
-	/* The kind of failure: format of shmemsim_fail, or text of a deadlock or livelock. */
+	/* The kind of failure: format of shmemsim_fail, or text of a deadlock or livelock; or an
+	 * address that stands for a pe_main that returned non-zero. */
 	const void *failure;
 	uint64_t now; /* virtual nanoseconds */
 	uint64_t next_wake;
 	uint64_t idle_step, idle_since;
-	uint32_t idle_jumps;  /* jumps of the clock since something was written */
-	uint32_t idle_polls;  /* rounds in which all fibers polled and none read the clock */
+	uint32_t idle_jumps; /* jumps of the clock since something was written */
+	/* rounds in which all fibers polled and none read the clock; process mode: all rounds in
+	 * which no fiber could run */
+	uint32_t idle_polls;
 	int is_clock_read;    /* since the last idle round */
 	unsigned long thread; /* pthread_self() of the only thread */
 	uint32_t trace_lines; /* operations that the report lists; cfg.trace are kept */
@@ -218,8 +222,8 @@ typedef struct shmemsimi_world {
 
 extern shmemsimi_world_t shmemsimi_w;
 
-/* memory.c: zeroed memory that is hidden from sanitizers. If memory runs out, a fiber ends the
- * run as failed; on the main stack the functions return NULL. */
+/* memory.c: zeroed memory that is hidden from sanitizers (scratch_alloc's is neither). If memory
+ * runs out, a fiber ends the run as failed; on the main stack the functions return NULL. */
 void *shmemsimi_alloc(size_t nbytes);
 void shmemsimi_free(void *mem, size_t nbytes);
 void shmemsimi_copy(void *dst, const void *src, size_t nbytes); /* dst below src may overlap */
@@ -347,21 +351,23 @@ void shmemsimi_lane_exited(shmemsimi_fiber_t *f);
 void shmemsimi_grid_free(shmemsimi_grid_t *g);
 void shmemsimi_streams_free(void);
 
-/* bulk.c: at the end of a thread, in its name; when it will never run again */
+/* bulk.c. bulk_end: a thread ends: carry out or refuse what it has posted. bulk_discard: the fiber
+ * will never run again: drop it. */
 void shmemsimi_bulk_end(void);
 void shmemsimi_bulk_discard(shmemsimi_fiber_t *f);
 
 /* boot.c */
 void shmemsimi_boot_left(int pe); /* the PE returned from pe_main */
 void shmemsimi_boot_end(void);
-void shmemsimi_boot_missing(int pe, char *text, size_t nbytes); /* in the gather of pe */
+/* Writes the PEs that have not arrived in the gather in which pe waits. */
+void shmemsimi_boot_missing(int pe, char *text, size_t nbytes);
 
 /* report.c, symbol.c */
 void shmemsimi_report_begin(void);
 void shmemsimi_report_line(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 size_t shmemsimi_format(char *dst, size_t nbytes, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4))); /* snprintf into memory that fibers share */
-void shmemsimi_report_stuck(void);             /* main: appends the place of each fiber */
+void shmemsimi_report_fibers(void);            /* main: appends the place of each fiber */
 bool shmemsimi_symbol(const void *pc, char *text, size_t nbytes);
 bool shmemsimi_variable(const void *p, char *text, size_t nbytes); /* p is in a static variable */
 

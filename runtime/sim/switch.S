@@ -3,8 +3,9 @@
 /* void shmemsimi_swap(void **save_sp, void *load_sp): leave the calling stack, continue another.
  *
  * Saves the registers that the ABI requires a callee to preserve. The floating point control words
- * are not saved: no fiber changes them. A new stack (fiber.c) holds zeros for the saved registers,
- * then the address of shmemsimi_entry, then the zero return address that ends back traces. */
+ * are not saved: no fiber changes them. On x86-64 a new stack (fiber.c) holds zeros for the saved
+ * registers, then the address of shmemsimi_entry, then the zero return address that ends back
+ * traces; on aarch64 all saved registers are zero but x30, which is shmemsimi_entry. */
 	.text
 	.globl	shmemsimi_swap
 	.hidden	shmemsimi_swap

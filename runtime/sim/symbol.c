@@ -63,7 +63,7 @@ static const char *search(const Elf64_Sym *syms, size_t n, const char *names, si
 	return NULL;
 }
 
-/* wanted->at: the address, minus base if the file may be loaded anywhere. */
+/* wanted->at: the address; base is subtracted from it if the file may be loaded anywhere. */
 static const char *look_up(const image_t *image, wanted_t *wanted, uint64_t base)
 {
 	const Elf64_Ehdr *eh = (const void *)image->bytes;

@@ -33,13 +33,14 @@ const char *shmemsimi_name_of(const void *p);
 
 bool shmemsimi_is_same_fiber(const shmemsimi_event_t *a, const shmemsimi_event_t *b);
 
-/* Does it read, does it write a word? */
-static inline bool shmemsimi_is_load(const shmemsimi_event_t *e)
+/* Is it a load? */
+static inline bool shmemsimi_is_plain_load(const shmemsimi_event_t *e)
 {
 	return e->p && e->op <= SHMEMSIM_LD_ACQUIRE;
 }
 
-static inline bool shmemsimi_is_store(const shmemsimi_event_t *e)
+/* Is it a store or an atomic? */
+static inline bool shmemsimi_is_write(const shmemsimi_event_t *e)
 {
 	return e->p && e->op >= SHMEMSIM_ST_DATA && e->op <= SHMEMSIM_RMW;
 }

@@ -3,8 +3,8 @@
 /* The trace of a run as a file in the trace event format (JSON), for ui.perfetto.dev: a process for
  * each PE, in it a track for its host and for each warp; a process of agents, with a track for each
  * agent and, of what an adapter reads and writes, for each memory that has a name, such as the
- * queues of a NIC. An arrow leads from a store or atomic to the first load or atomic of each
- * other fiber that sees it.
+ * queues of a NIC. An arrow leads from a store or atomic to the next strong load or atomic of each
+ * other fiber, if that sees it. Loads of data have none.
  *
  * One operation is one microsecond: the order of operations is the time. The emulator links no
  * library for JSON, unlike the examples, whose trace.h has the same format. */
@@ -144,7 +144,7 @@ static void put_arrows(FILE *f, const latest_t *stores, const latest_t *reads)
 				put_arrow(f, store - 1, k);
 			*read = (uint32_t)k + 1;
 		}
-		if (shmemsimi_is_store(e))
+		if (shmemsimi_is_write(e))
 			*slot_of(stores, e, false) = (uint32_t)k + 1;
 	}
 }

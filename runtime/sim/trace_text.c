@@ -39,7 +39,7 @@ void shmemsimi_value_text(uint64_t v, char *text, size_t nbytes)
 /* The value that it read, or has written. */
 static uint64_t value_of(const shmemsimi_event_t *e)
 {
-	return shmemsimi_is_load(e) ? e->before : e->after;
+	return shmemsimi_is_plain_load(e) ? e->before : e->after;
 }
 
 /* From the event of the first lane of several that did the same, to that of the last one. */
@@ -126,8 +126,8 @@ static bool has_lane(const alike_t *a, uint32_t tid)
 	return a->lanes[tid / 32] >> tid % 32 & 1;
 }
 
-/* Is event i of the turn that begins at `at` the same as that of the first turn? The distance of a
- * lane is that between the first two turns. */
+/* Is event i of the turn that begins at `at` the same as that of the first turn? How far apart the
+ * words of neighbouring lanes are is taken from the first two turns. */
 static bool is_alike(const alike_t *a, uint64_t at, uint64_t i)
 {
 	const shmemsimi_event_t *first = shmemsimi_event(a->first + i);
@@ -229,7 +229,7 @@ static void report_variables(uint64_t first)
 			continue;
 		seen[n++] = e->p;
 		for (uint64_t j = k; j < shmemsimi_n_events(); j++)
-			if (shmemsimi_event(j)->p == e->p && shmemsimi_is_store(shmemsimi_event(j)))
+			if (shmemsimi_event(j)->p == e->p && shmemsimi_is_write(shmemsimi_event(j)))
 				last = shmemsimi_event(j);
 		shmemsimi_place_text(e->p, place, sizeof(place));
 		shmemsimi_value_text(value_of(last), value, sizeof(value));
@@ -245,14 +245,14 @@ static const shmemsimi_event_t *last_store(const void *p)
 {
 	for (uint64_t k = shmemsimi_n_events(); k-- > 0;) {
 		const shmemsimi_event_t *e = shmemsimi_event(k);
-		if (e->p == p && shmemsimi_is_store(e))
+		if (e->p == p && shmemsimi_is_write(e))
 			return e;
 	}
 	return NULL;
 }
 
-/* A thread whose last access was a load waits for that word, or failed over its value: which
- * value, and who wrote it. */
+/* A thread whose last access was a load probably waits for that word or failed over its value, or
+ * has ended after it: which value it read, and who stored to the word last. */
 static void report_last(const shmemsimi_event_t *e)
 {
 	char who[80], what[SHMEMSIMI_TEXT_NBYTES], writer[80], text[SHMEMSIMI_TEXT_NBYTES];
@@ -281,7 +281,7 @@ static void report_ends(void)
 		if (i < n || !e->p || e->kind == KIND_AGENT)
 			continue;
 		seen[n++] = e;
-		if (!shmemsimi_is_load(e))
+		if (!shmemsimi_is_plain_load(e))
 			continue;
 		if (n_lines++ == 0)
 			shmemsimi_report_line("read last:");

@@ -90,9 +90,11 @@ void shmemsimi_cells_begin(void);
 void shmemsimi_cells_end(void);
 shmemsimi_cell_t *shmemsimi_cell_find(const void *p);
 shmemsimi_cell_t *shmemsimi_cell_make(const void *p, int is_edge); /* NULL: too many */
-/* Reset these bytes to the value in memory, which uninstrumented code has written. */
+/* If uninstrumented code has changed these bytes, or the cell does not hold them yet, set them to
+ * `now`, the value in memory. */
 void shmemsimi_cell_refresh(shmemsimi_cell_t *c, uint8_t bytes, uint64_t now);
-/* Append a write; drops an old one. views are NULL. */
+/* Append a write; if there is no room, an old one is dropped, or merged into the next. views are
+ * NULL. */
 shmemsimi_write_t *shmemsimi_cell_write(shmemsimi_cell_t *c, uint8_t bytes, uint64_t value,
 					uint32_t time);
 void shmemsimi_cells_forget(const void *p, size_t nbytes);

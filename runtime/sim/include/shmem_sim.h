@@ -22,7 +22,8 @@ extern "C" {
 
 /* How the next fiber is chosen. */
 enum shmemsim_policy {
-	SHMEMSIM_ROUND_ROBIN, /* switch only where a fiber waits or polls: always the same */
+	SHMEMSIM_ROUND_ROBIN, /* switch only where a fiber waits or polls, or after 65,536 accesses
+				 in a row; only data choices depend on the seed */
 	SHMEMSIM_RANDOM,      /* switch at random accesses to a random fiber, by the seed */
 	SHMEMSIM_REPLAY,      /* take the choices from a list (shmemsim_choices) */
 	SHMEMSIM_PCT,         /* random priorities that change depth - 1 times, by the seed */
@@ -75,14 +76,15 @@ SHMEMSIM_API int shmemsim_config_from_env(shmemsim_config_t *cfg);
  *
  * Callers  a thread that is not inside the emulator.
  * cfg      NULL: SHMEMSIM_CONFIG_INIT changed by the environment.
- * Returns  0, or 1: a pe_main returned non-zero, deadlock, livelock, shmemsim_fail, misuse of a
- *          warp collective. shmemsim_report() has the reason. A failed run does not free what its
- *          fibers have allocated. */
+ * Returns  0, or 1: a pe_main returned non-zero, deadlock, livelock, max_steps, shmemsim_fail, a
+ *          mistake that the emulator found, no memory, or the run was refused. shmemsim_report()
+ *          has the reason. A failed run does not free what its fibers have allocated. */
 SHMEMSIM_API int shmemsim_run(const shmemsim_config_t *cfg, int n_pes,
 			      int (*pe_main)(int pe, int n_pes, void *arg), void *arg);
 
-/* The report of the last failure: reason, place of each fiber, policy and seed. "" if the last run
- * succeeded. Valid until the next run. */
+/* The report of the last failure: its reason and, unless that is the value that a pe_main returned
+ * or the run was refused, the place of each fiber, policy and seed. "" if the last run succeeded.
+ * Valid until the next call of shmemsim_run, shmemsim_explore or shmemsim_config_from_env. */
 SHMEMSIM_API const char *shmemsim_report(void);
 
 /* Bootstrap of the calling PE, for shmemh_attr_t.boot. One job at a time: after close the next
@@ -124,7 +126,7 @@ SHMEMSIM_API uint64_t shmemsim_await_step(uint64_t step);
 SHMEMSIM_API void shmemsim_ring(void);
 
 /* End the run as failed; does not return to a fiber. On the thread that is not a fiber (process
- * mode) it records the text, and the next shmemsim_sync returns 1. */
+ * mode, after the first launch) it records the text, and the next shmemsim_sync returns 1. */
 SHMEMSIM_API void shmemsim_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Choices made in the last run, for SHMEMSIM_REPLAY: the policy, then pairs (number of default
@@ -139,22 +141,26 @@ typedef struct shmemsim_explored {
 	uint64_t n_steps;     /* waits and accesses of all of them */
 	uint64_t ns;          /* processor time, without shrinking */
 	uint64_t seed;        /* of the failed schedule */
-	/* dfs: all schedules within the bound ran; 0: n_schedules ended the search */
+	/* dfs: all schedules within the bound ran, and none failed; else 0 */
 	int is_exhausted;
 } shmemsim_explored_t;
 
-/* Run many schedules, with seeds cfg->seed, cfg->seed + 1 and so on, until one fails.
+/* Run many schedules, with seeds cfg->seed, cfg->seed + 1 and so on (dfs: all with the first seed),
+ * until one fails.
  *
  * A failed schedule is shrunk: choices are removed as long as it fails in the same way. The
  * shortest list is then run once more with a trace. shmemsim_report() has the failure, each fiber's
- * place, the last cfg->trace operations (0: 100), seed and policy, and the SHMEMSIM_REPLAY list.
+ * place (unless the failure is the value that a pe_main returned), the last cfg->trace operations
+ * (0: 100), seed and policy, and the SHMEMSIM_REPLAY list.
  *
  * Callers  as shmemsim_run. pe_main must start from the same state each time: it sets up all memory
  *          that the kernels and agents use.
  * cfg      as shmemsim_run, but NULL without SHMEMSIM_POLICY means random; SHMEMSIM_REPLAY: one
- *          schedule. Round robin, which has one schedule, is refused for more than one.
+ *          schedule. Round robin makes no choice between fibers, and is refused for more than one
+ *          schedule (only shmemsim_choose and weak memory would differ).
  * explored may be NULL.
- * Returns  0: no schedule failed. 1: one did, or the configuration was refused. */
+ * Returns  0: no schedule failed. 1: one did, dfs found that the program does not repeat, or the
+ *          configuration was refused. */
 SHMEMSIM_API int shmemsim_explore(const shmemsim_config_t *cfg, uint64_t n_schedules, int n_pes,
 				  int (*pe_main)(int pe, int n_pes, void *arg), void *arg,
 				  shmemsim_explored_t *explored);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The CUDA dialect on the emulator: define SHMEMSIM_CUDA_DIALECT, include <shmem_sim.h>, and
- * kernels may use the usual CUDA names, in C11 and C++ (gcc, clang).
+ * kernels may use the usual CUDA names, in C11 and C++17 (gcc, clang).
  *
  * Differences from CUDA
  *   - gcc cannot parse <<<>>>. In C a kernel takes `const void *params` and is started with
@@ -10,8 +10,8 @@
  *     compiler says what to write: `SHMEMSIM_SHARED(type, n, name);` declares `type *name`, n
  *     elements of block scratch.
  *   - Parameters may be const __grid_constant__, among them a context; kernels may be templates.
- *   - Accesses to ordinary variables are not scheduling points; atomics, fences and collectives
- *     are.
+ *   - Accesses to ordinary variables and (without weak memory) fences are not scheduling points;
+ *     atomics and collectives are.
  */
 #ifndef SHMEM_SIM_CUDA_H
 #define SHMEM_SIM_CUDA_H
