@@ -27,8 +27,8 @@ typedef struct choice {
 	bool *nearest;   /* [n_pes][n_ports]: is it among the nearest of that PE? */
 	int *order;      /* [n_pes]: PEs by GPU */
 	int *home;       /* [n_pes]: port; -1: none */
-	int *from;       /* [n_ports], scratch of augment: the PE that would move here */
-	int *queue;      /* [n_ports], scratch of augment */
+	int *from;       /* [n_ports], scratch of find_end: the PE that would move here */
+	int *queue;      /* [n_ports], scratch of find_end */
 } choice_t;
 
 /* Order of ports: by PCI address; behind them those without one, by name; then by number. */
@@ -242,9 +242,10 @@ static bool is_better(choice_t *c, int pe, int port)
 	return after < before;
 }
 
-/* Move PEs to better ports. After round 2 no PE has a port that is less loaded, so a move exchanges
- * the loads of two ports, and cards get more even: the sum of the squares of their loads decreases
- * with each, so it ends. */
+/* Move PEs to better ports. After round 2 no PE can move to a port with at least two PEs fewer than
+ * its own. So a move goes to a port with exactly one fewer, which exchanges the loads of the two
+ * ports, to a card with fewer PEs: the sum of the squares of the cards' loads decreases with each
+ * move, so it ends. */
 static void even_cards(choice_t *c)
 {
 	for (int moved = 1; moved;) {

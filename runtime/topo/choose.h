@@ -14,11 +14,15 @@ typedef struct shmemhi_offer {
 	char addr[SHMEMHI_ADDR_NBYTES]; /* PCI address of the NIC; "": it has none */
 	char card[SHMEMHI_CARD_NBYTES];
 	int32_t port;
-	int32_t link;      /* SHMEMHI_LINK_*: a stand-by has the link layer of the home */
-	int32_t class;     /* SHMEMHI_CLASS_*: distance to the PE's GPU */
-	uint32_t gbps;     /* of the path from the GPU; 0: unknown */
-	int32_t is_usable; /* open, active, not left out by SHMEMH_HCA_LIST */
-	int32_t is_near;   /* some GPU of the machine has no NIC that is nearer */
+	int32_t link;  /* SHMEMHI_LINK_*: a stand-by has the link layer of the home */
+	int32_t class; /* SHMEMHI_CLASS_*: distance to the PE's GPU */
+	/* of the path from the GPU; without GPU, or if the NIC's place is unknown: of the port; 0:
+	 * unknown */
+	uint32_t gbps;
+	/* may be used: by offers_of active or of unknown state; by a job also open, and not left
+	 * out by SHMEMH_HCA_LIST */
+	int32_t is_usable;
+	int32_t is_near; /* some GPU of the machine has no NIC that is nearer; or there is no GPU */
 	int32_t is_forced; /* SHMEMH_HCA_PE_MAPPING names it for this PE */
 	int32_t reserved;
 } shmemhi_offer_t;

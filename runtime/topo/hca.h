@@ -12,7 +12,7 @@
 
 typedef struct shmemhi_hca {
 	char name[SHMEMHI_HCA_NBYTES];
-	int port;  /* 0: all */
+	int port;  /* 0: all; mapping: the first that can be used */
 	int count; /* mapping: PEs in a row that get it */
 } shmemhi_hca_t;
 

@@ -26,7 +26,8 @@ int shmemhi_add_node(shmemhi_machine_t *m, int kind, const char *name, int paren
 	shmemhi_node_t *node = &m->nodes[m->n_nodes];
 
 	if (m->n_nodes == SHMEMHI_MAX_NODES)
-		return no_room(err, "PCI devices and bridges", SHMEMHI_MAX_NODES);
+		return no_room(err, "nodes (NUMA nodes, root buses, bridges, devices)",
+			       SHMEMHI_MAX_NODES);
 	copy(node->name, sizeof node->name, name);
 	node->kind = kind;
 	node->parent = parent;

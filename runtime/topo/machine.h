@@ -14,7 +14,7 @@
 #define SHMEMHI_MAX_GPUS 64
 #define SHMEMHI_MAX_NICS 128
 #define SHMEMHI_MAX_PORTS 256
-#define SHMEMHI_MAX_NVLINKS 2112 /* each pair of GPUs, and each GPU with the NVSwitches */
+#define SHMEMHI_MAX_NVLINKS 2112 /* at least each pair of GPUs, and each GPU with the NVSwitches */
 
 #define SHMEMHI_ADDR_NBYTES 24     /* 0000:1b:00.0 */
 #define SHMEMHI_NIC_NAME_NBYTES 64 /* mlx5_0 */
@@ -77,7 +77,8 @@ typedef struct shmemhi_nvlink {
 typedef struct shmemhi_machine {
 	int n_nodes, n_gpus, n_nics, n_ports, n_nvlinks;
 	shmemhi_node_t nodes[SHMEMHI_MAX_NODES];
-	shmemhi_gpu_t gpus[SHMEMHI_MAX_GPUS]; /* in the order of their PCI addresses */
+	/* read from sysfs: in the order of their PCI addresses; else in that of NVML or the text */
+	shmemhi_gpu_t gpus[SHMEMHI_MAX_GPUS];
 	shmemhi_hca_fn_t nics[SHMEMHI_MAX_NICS];
 	shmemhi_hca_port_t ports[SHMEMHI_MAX_PORTS];
 	shmemhi_nvlink_t nvlinks[SHMEMHI_MAX_NVLINKS];

@@ -33,7 +33,7 @@ int shmemhi_nvml_query(shmemhi_nvml_t *found);
 void shmemhi_nvml_write(const shmemhi_nvml_t *found, FILE *out);
 int shmemhi_nvml_read(FILE *in, shmemhi_nvml_t *found);
 
-/* "00000000:1B:00.0" as sysfs writes it, "0000:1b:00.0". */
+/* NVML's "00000000:1B:00.0" in the form that sysfs uses: "0000:1b:00.0". */
 void shmemhi_nvml_addr(const char *bus_id, char addr[SHMEMHI_ADDR_NBYTES]);
 
 #endif

@@ -14,6 +14,7 @@
 
 #define VALUE_NBYTES 64
 #define MAX_PORT 255
+#define MAX_NUMA 64 /* NUMA nodes from this number on are not read from ONLINE */
 #define NVML_FILE "nvml"
 #define GPU_DRIVER "/sys/bus/pci/drivers/nvidia"
 #define NIC_CLASS "/sys/class/infiniband"
@@ -178,7 +179,7 @@ static uint32_t link_gbps(const source_t *s, const char *dir, const char *which)
 	return (uint32_t)(speed * width * (speed > 5 ? 128.0 / 130 : 0.8));
 }
 
-/* NUMA nodes come first. */
+/* The NUMA nodes that are online come first. */
 static int count_numa(const shmemhi_machine_t *m)
 {
 	int n = 0;
@@ -299,7 +300,7 @@ static void read_driver_gpus(const source_t *s)
 		if (!shmemhi_is_pci_addr(names[i]->d_name))
 			continue;
 		join(link, GPU_DRIVER, "/", names[i]->d_name);
-		if (resolve(s, link, path) == 0) /* the link belongs to a capture */
+		if (resolve(s, link, path) == 0) /* also copies the link, which a capture needs */
 			add_gpu(s, names[i]->d_name, "");
 	}
 	free_names(names, n);
@@ -474,7 +475,7 @@ static void read_numa(const source_t *s)
 
 		if (*at == '-')
 			last = strtol(at + 1, &at, 10);
-		for (; first <= last && first < SHMEMHI_MAX_GPUS; first++)
+		for (; first <= last && first < MAX_NUMA; first++)
 			numa_node(s, (int)first);
 		at += *at == ',';
 	}

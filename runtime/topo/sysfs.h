@@ -23,7 +23,8 @@ int shmemhi_machine_read(const char *root, unsigned flags, shmemhi_machine_t *m,
 			 shmemhi_err_t *err);
 
 /* Read a machine with NVML and NICs, and copy everything that was read to `dir`, which is created.
- * Returns  as machine_read; ERR_SYSTEM: a file cannot be written (a line with the path). */
+ * Returns  as machine_read, but root is not checked; ERR_SYSTEM: a file cannot be created (a line
+ *          with the path). */
 int shmemhi_machine_capture(const char *root, const char *dir, shmemhi_machine_t *m,
 			    shmemhi_err_t *err);
 

@@ -85,7 +85,7 @@ static void text_that_is_too_much(void **state)
 		used += (size_t)snprintf(text + used, sizeof text - used,
 					 "bridge %04x:10:01.0 in=0000:10\n", i);
 	assert_int_equal(parse(text, &err), SHMEMH_ERR_SYSTEM);
-	assert_non_null(strstr(err.text, "more than 1024 PCI devices"));
+	assert_non_null(strstr(err.text, "more than 1024 nodes (NUMA nodes"));
 	memset(text, 'x', 400);
 	memcpy(text, "machine 1\n", 10);
 	err.text[0] = '\0';
