@@ -32,10 +32,10 @@ typedef struct shmemhi_far_hello {
 typedef struct shmemhi_far {
 	const shmemh_boot_t *boot;
 	shmemhi_far_hello_t mine, peer;
-	shmemhi_open_port_t
-		ports[SHMEMHI_RIG_PORTS]; /* of the other PE, as ends name them; closed */
-	char *shares;                     /* scratch: what both PEs send */
-	bool is_lost;                     /* no request can be sent any more */
+	/* of the other PE, for link.port of ends; never opened here */
+	shmemhi_open_port_t ports[SHMEMHI_RIG_PORTS];
+	char *shares; /* scratch: what both PEs send */
+	bool is_lost; /* no request can be sent any more */
 	shmemhi_err_t why;
 } shmemhi_far_t;
 
@@ -52,7 +52,7 @@ enum shmemhi_far_op {
 	SHMEMHI_FAR_FLUSH_CLOSE, /* shmemhi_remote_flush_close */
 	SHMEMHI_FAR_STORE,       /* offset; payload to PE 1: bytes for the remote memory */
 	SHMEMHI_FAR_LOAD, /* offset, stride; payload from PE 1: pieces of the remote memory */
-	SHMEMHI_FAR_END,  /* payload to PE 1: shmemhi_far_verdicts_t; the last request */
+	SHMEMHI_FAR_END,  /* payload to PE 1: shmemhi_port_verdicts_t; the last request */
 };
 
 /* A request, which the reply overwrites. */
@@ -72,17 +72,17 @@ typedef struct shmemhi_far_message {
 } shmemhi_far_message_t;
 
 #define SHMEMHI_FAR_MAX_ROWS 64
-#define SHMEMHI_FAR_NOT_RUN 0xff
+#define SHMEMHI_ROW_NOT_RUN 0xff
 
-/* What PE 1 keeps in its file of results, for each of its ports. */
-typedef struct shmemhi_far_verdicts {
+/* The verdict of each row on each port of a PE, or ROW_NOT_RUN. */
+typedef struct shmemhi_port_verdicts {
 	uint8_t verdicts[SHMEMHI_FAR_MAX_ROWS][SHMEMHI_RIG_PORTS];
-} shmemhi_far_verdicts_t;
+} shmemhi_port_verdicts_t;
 
 /* Append what a PE has found on its n ports, whose kinds are given, to its file of results. Of each
  * row one line for each kind: the worst verdict on its ports, since the last line counts. None for
  * a row that has not run on ports of that kind. */
-void shmemhi_verdicts_keep(const shmemhi_far_verdicts_t *verdicts, const shmemhi_firmware_t *kinds,
+void shmemhi_verdicts_keep(const shmemhi_port_verdicts_t *verdicts, const shmemhi_firmware_t *kinds,
 			   int n, FILE *f);
 
 /* Exchange versions, then far->mine. Collective over the two PEs of boot. free in any case.
@@ -99,8 +99,9 @@ int shmemhi_far_call(shmemhi_far_t *far, shmemhi_far_message_t *m, const void *o
 		     shmemhi_err_t *err);
 
 /* PE 1: carry out requests of PE 0, until its last one, which fills verdicts.
- * Returns  SHMEMH_OK; a failure of the bootstrap. */
-int shmemhi_far_serve(shmemhi_rig_t *rig, shmemhi_far_t *far, shmemhi_far_verdicts_t *verdicts,
+ * Returns  SHMEMH_OK; ERR_NO_MEMORY; ERR_MISMATCH: too large a request; a failure of the bootstrap.
+ */
+int shmemhi_far_serve(shmemhi_rig_t *rig, shmemhi_far_t *far, shmemhi_port_verdicts_t *verdicts,
 		      shmemhi_err_t *err);
 
 /* PE 1: receive a request and its payload, which has room for payload_nbytes; and reply. */

@@ -11,7 +11,7 @@ typedef struct serving {
 	shmemhi_rig_t *rig; /* of this PE: far is NULL there */
 	shmemhi_far_t *far;
 	shmemhi_pair_t pair; /* b is open; a has the name of PE 0's end */
-	shmemhi_far_verdicts_t *verdicts;
+	shmemhi_port_verdicts_t *verdicts;
 	char *payload; /* [SHMEMHI_RIG_NBYTES] */
 } serving_t;
 
@@ -127,7 +127,7 @@ static int carry_out(serving_t *s, shmemhi_far_message_t *m)
 	}
 }
 
-int shmemhi_far_serve(shmemhi_rig_t *rig, shmemhi_far_t *far, shmemhi_far_verdicts_t *verdicts,
+int shmemhi_far_serve(shmemhi_rig_t *rig, shmemhi_far_t *far, shmemhi_port_verdicts_t *verdicts,
 		      shmemhi_err_t *err)
 {
 	serving_t s = {.rig = rig,

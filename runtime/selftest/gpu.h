@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The first GPU of this machine, for rows that need one: memory that NICs may write to, and the
- * kernel that drives queues. */
+/* For rows that need a GPU: the first GPU that CUDA shows, attached, and the kernel that drives
+ * queues. */
 #ifndef SHMEMHI_SELFTEST_GPU_H
 #define SHMEMHI_SELFTEST_GPU_H
 

@@ -20,7 +20,7 @@ static int first_of_kind(const shmemhi_firmware_t *kinds, int port)
 	return first;
 }
 
-void shmemhi_verdicts_keep(const shmemhi_far_verdicts_t *verdicts, const shmemhi_firmware_t *kinds,
+void shmemhi_verdicts_keep(const shmemhi_port_verdicts_t *verdicts, const shmemhi_firmware_t *kinds,
 			   int n, FILE *f)
 {
 	int n_rows, worst[SHMEMHI_RIG_PORTS]; /* by the first port of a kind; -1: not run */
@@ -32,7 +32,7 @@ void shmemhi_verdicts_keep(const shmemhi_far_verdicts_t *verdicts, const shmemhi
 			int first = first_of_kind(kinds, port);
 
 			worst[port] = -1;
-			if (verdict != SHMEMHI_FAR_NOT_RUN && verdict > worst[first])
+			if (verdict != SHMEMHI_ROW_NOT_RUN && verdict > worst[first])
 				worst[first] = verdict;
 		}
 		for (int port = 0; port < n; port++)

@@ -163,7 +163,7 @@ int shmemhi_end_create(shmemhi_rig_t *rig, shmemhi_end_t *end)
 	return status;
 }
 
-/* How queue pairs of a row send again. */
+/* The options of a row's queue pairs: how often, and after how long, they repeat a request. */
 static shmemhi_options_t options_for(const shmemhi_rig_t *rig, int flags)
 {
 	shmemhi_options_t opt = rig->opt;

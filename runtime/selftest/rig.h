@@ -84,7 +84,8 @@ void shmemhi_pair_close(shmemhi_rig_t *rig, shmemhi_pair_t *pair);
 int shmemhi_pair_renew(shmemhi_rig_t *rig, shmemhi_pair_t *pair);
 
 /* Move the queue pair of `a` through RESET to RTS again, with the PSN that it began with. b stays
- * as it is: what a sends now, b has received already, as many packets as before. */
+ * as it is, so it takes the first packets that a sends now for repetitions, as many as it has
+ * received before. */
 int shmemhi_pair_rewind(shmemhi_rig_t *rig, shmemhi_pair_t *pair);
 
 /* One end alone. place: memory and doorbell register. queue: of the caller, or NULL. create: a new
@@ -96,7 +97,8 @@ int shmemhi_end_join(shmemhi_rig_t *rig, shmemhi_end_t *end, const shmemhi_end_t
 void shmemhi_end_destroy(const shmemhi_rig_t *rig, shmemhi_end_t *end);
 void shmemhi_end_close(const shmemhi_rig_t *rig, shmemhi_end_t *end);
 
-/* The same of end b of a pair, where it is. create replaces a queue pair that is there. */
+/* The same of end b of a pair, where it is. On PE 1 create first destroys a queue pair that is
+ * there; here the caller does. */
 int shmemhi_remote_open(shmemhi_rig_t *rig, shmemhi_end_t *b);
 int shmemhi_remote_create(shmemhi_rig_t *rig, shmemhi_end_t *b);
 int shmemhi_remote_join(shmemhi_rig_t *rig, shmemhi_pair_t *pair, int flags);

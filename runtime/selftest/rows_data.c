@@ -48,7 +48,10 @@ void shmemhi_row_write(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcome
 		}
 		shmemhi_remote_load(rig, 0, sizes[i] + 4 * (size_t)GUARD);
 		if (!is_placed(target, shmemhi_local_ptr(rig, from), sizes[i]))
-			shmemhi_row_fails(o, "a WRITE of %u bytes placed others", sizes[i]);
+			shmemhi_row_fails(o,
+					  "a WRITE of %u bytes placed wrong bytes, or bytes "
+					  "outside its range",
+					  sizes[i]);
 	}
 }
 
@@ -71,7 +74,10 @@ void shmemhi_row_inline(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcom
 		}
 		shmemhi_remote_load(rig, 0, 4 * (size_t)GUARD);
 		if (!is_placed(shmemhi_remote_ptr(rig, GUARD), (const char *)words, n))
-			shmemhi_row_fails(o, "an inline WRITE of %u bytes placed others", n);
+			shmemhi_row_fails(o,
+					  "an inline WRITE of %u bytes placed wrong bytes, or "
+					  "bytes outside its range",
+					  n);
 	}
 }
 
@@ -93,7 +99,10 @@ void shmemhi_row_read(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcome_
 			shmemhi_row_no_success(o, "a READ", &c);
 		else if (!is_placed(shmemhi_local_ptr(rig, to), shmemhi_remote_ptr(rig, from),
 				    sizes[i]))
-			shmemhi_row_fails(o, "a READ of %u bytes brought others", sizes[i]);
+			shmemhi_row_fails(o,
+					  "a READ of %u bytes brought wrong bytes, or bytes "
+					  "outside its range",
+					  sizes[i]);
 	}
 }
 
@@ -174,7 +183,7 @@ void shmemhi_row_immediate(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_out
 }
 
 /* A WRITE, then a READ of other bytes of the same memory: when the READ is complete, the CPU must
- * see the WRITE. Up to a million tries, or until the time is over. */
+ * see the WRITE. 1000 tries, then more until the time is over, up to a million. */
 void shmemhi_row_read_quiet(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcome_t *o)
 {
 	const uint32_t nbytes = 1024;

@@ -12,11 +12,13 @@
 #include "selftest/rows.h"
 
 #define TRIALS 1000
-#define MIN_CUT 20     /* of so many bursts one must be cut, or nothing is proven */
+/* n trials need n / TRIALS_PER_CUT bursts that were cut, or nothing is proven. */
+#define TRIALS_PER_CUT 20
 #define START_NS 50000 /* for a thread to start */
 #define STEP_NS 20000  /* of the time between doorbell and command */
 #define MAX_LEAD_NS 10000000
-#define SLOT 2048u /* bytes of remote memory for each request */
+#define MAX_WATCH_NS 10000000 /* to poll for a word */
+#define SLOT 2048u            /* bytes of remote memory for each request */
 /* Offset of the word that adds change, one for each port. */
 #define COUNTER(end) (SHMEMHI_RIG_NBYTES - 64 * (1 + (size_t)(end)->port))
 
@@ -147,7 +149,7 @@ static int ring_and_fence(fencer_t *f, uint64_t at, shmemhi_outcome_t *o)
 	return -1;
 }
 
-/* Fence b `lead` nanoseconds after the doorbell, or earlier. */
+/* Begin to fence b `lead` nanoseconds after the doorbell; if lead is negative, before it. */
 static int fence_by_time(shmemhi_rig_t *rig, shmemhi_pair_t *pair, int64_t lead,
 			 shmemhi_outcome_t *o)
 {
@@ -157,7 +159,8 @@ static int fence_by_time(shmemhi_rig_t *rig, shmemhi_pair_t *pair, int64_t lead,
 	return ring_and_fence(&f, start + (uint64_t)(lead < 0 ? -lead : 0), o);
 }
 
-/* Fence b when a WRITE of the burst has been seen in memory. */
+/* Fence b when a request drawn at random has been seen in memory, if it is a WRITE, or after
+ * MAX_WATCH_NS; if it is none, at once. */
 static int fence_by_word(shmemhi_rig_t *rig, shmemhi_pair_t *pair, const burst_t *burst,
 			 shmemhi_outcome_t *o)
 {
@@ -165,13 +168,13 @@ static int fence_by_word(shmemhi_rig_t *rig, shmemhi_pair_t *pair, const burst_t
 	bool is_write = burst->kinds[i] != READ && burst->kinds[i] != ADD;
 	fencer_t f = {.rig = rig, .pair = pair};
 
-	f.watch = (shmemhi_watch_t){(size_t)i * SLOT, burst->tag | i, is_write ? MAX_LEAD_NS : 0};
+	f.watch = (shmemhi_watch_t){(size_t)i * SLOT, burst->tag | i, is_write ? MAX_WATCH_NS : 0};
 	return ring_and_fence(&f, shmemhi_now() + START_NS, o);
 }
 
 /* Returns 0 and what b says it has executed, or -1 with the outcome. Fast NICs are cut by a command
- * that began before the burst, slow ones by a command that follows a part of it: every second
- * trial is of either kind. */
+ * that began before the burst, slow ones by a command that follows a part of it: the two kinds
+ * alternate from trial to trial. */
 static int fence(shmemhi_rig_t *rig, shmemhi_pair_t *pair, const burst_t *burst, int64_t lead,
 		 shmemhi_qp_state_t *state, shmemhi_outcome_t *o)
 {
@@ -278,7 +281,7 @@ static void run_trials(shmemhi_rig_t *rig, shmemhi_pair_t *pair, int n, uint64_t
 		free(burst);
 		return;
 	}
-	for (; (i < n || n_cut < n / MIN_CUT) && !o->verdict && shmemhi_now() < end; i++) {
+	for (; (i < n || n_cut < n / TRIALS_PER_CUT) && !o->verdict && shmemhi_now() < end; i++) {
 		shmemhi_qp_state_t state = {0};
 
 		if (shmemhi_remote_query(rig, pair, &state) != SHMEMH_OK)
@@ -300,7 +303,7 @@ static void run_trials(shmemhi_rig_t *rig, shmemhi_pair_t *pair, int n, uint64_t
 	free(burst);
 	if (i < n)
 		shmemhi_row_unknown(o, "only %d of %d trials in the time: --minutes", i, n);
-	else if (n_cut < n / MIN_CUT)
+	else if (n_cut < n / TRIALS_PER_CUT)
 		shmemhi_row_unknown(o, "only %d of %d bursts were cut", n_cut, i);
 	shmemhi_row_note(o, "%d trials, %d in the middle of a burst", i, n_cut);
 }

@@ -203,8 +203,10 @@ static int drive(shmemhi_rig_t *rig, shmemhi_pair_t *pair, use_t *u, uint32_t n,
 	pair->a.n_cqes += u->report->n_done;
 	if (u->report->n_done == n)
 		return 0;
-	shmemhi_row_fails(o, "a GPU rang %u times: %u CQEs came, opcode of the last %u", n,
-			  u->report->n_done, u->report->opcode);
+	shmemhi_row_fails(o,
+			  "a GPU was to ring %u times: after %u successes came a CQE of opcode %u "
+			  "(15: none came)",
+			  n, u->report->n_done, u->report->opcode);
 	return -1;
 }
 
@@ -218,7 +220,7 @@ void shmemhi_row_gpu_doorbell(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_
 	shmemhi_rig_gpu_close(&u.gpu);
 }
 
-/* Up to a million tries, or until the time is over. */
+/* The tries of one kernel, then more until the time is over, up to a million or a few more. */
 void shmemhi_row_gpu_quiet(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcome_t *o)
 {
 	uint64_t end = shmemhi_rig_end_of_row(rig, 16), n = 0;

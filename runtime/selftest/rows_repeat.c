@@ -91,7 +91,8 @@ static bool replace_words(shmemhi_rig_t *rig, uint32_t trial)
 	return true;
 }
 
-/* Report the first word of each WRITE that was written again: it may be in any of its packets. */
+/* Report a WRITE that was written again, and its first such word: it may be in any of its packets.
+ */
 static void compare(shmemhi_rig_t *rig, uint32_t trial, shmemhi_outcome_t *o)
 {
 	shmemhi_remote_load(rig, 0, N_WRITES * SLOT);

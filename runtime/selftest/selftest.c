@@ -18,8 +18,8 @@ typedef struct run {
 	const shmemhi_selftest_row_t *rows;
 	int n_rows;
 	shmemhi_firmware_t firmwares[SHMEMHI_RIG_PORTS];
-	/* of each port; of PE 1 for its own file */
-	shmemhi_far_verdicts_t near_verdicts, far_verdicts;
+	shmemhi_port_verdicts_t near_verdicts; /* on the ports of this PE */
+	shmemhi_port_verdicts_t far_verdicts;  /* on PE 0 of two: those that PE 1 will keep */
 	FILE *out;
 } run_t;
 
@@ -130,11 +130,11 @@ static void run_on(run_t *run, int row, int a, int b, shmemhi_outcome_t *o)
 }
 
 /* Note the verdict of a row for a port, unless a worse one is there. */
-static void note(shmemhi_far_verdicts_t *verdicts, int row, int port, int verdict)
+static void note(shmemhi_port_verdicts_t *verdicts, int row, int port, int verdict)
 {
 	uint8_t *v = &verdicts->verdicts[row][port];
 
-	if (*v == SHMEMHI_FAR_NOT_RUN || *v < verdict)
+	if (*v == SHMEMHI_ROW_NOT_RUN || *v < verdict)
 		*v = (uint8_t)verdict;
 }
 
@@ -360,8 +360,8 @@ int shmemhi_selftest_run(const shmemhi_selftest_t *what, const shmemhi_options_t
 		shmemhi_fail(err, SHMEMH_ERR_NO_MEMORY, "self-test: out of memory");
 		return -1;
 	}
-	memset(&run->near_verdicts, SHMEMHI_FAR_NOT_RUN, sizeof run->near_verdicts);
-	memset(&run->far_verdicts, SHMEMHI_FAR_NOT_RUN, sizeof run->far_verdicts);
+	memset(&run->near_verdicts, SHMEMHI_ROW_NOT_RUN, sizeof run->near_verdicts);
+	memset(&run->far_verdicts, SHMEMHI_ROW_NOT_RUN, sizeof run->far_verdicts);
 	run->out = out;
 	run->rig.opt = *opt;
 	run->rig.random = shmemhi_now();

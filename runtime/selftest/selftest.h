@@ -20,8 +20,8 @@ typedef struct shmemhi_selftest {
  * other PE ends with its death, or after SHMEMH_BOOT_TIMEOUT.
  *
  * Returns  the worst shmemhi_verdict of all rows, on PE 1 SHMEMHI_PASS; -1: the self-test could not
- *          run, or not to its end (text in err; "" where PE 0 has that text). What was tested
- *          before is kept. */
+ *          run, or not to its end (text in err; "" where PE 0 has that text). PE 0 keeps what was
+ *          tested before; PE 1 keeps nothing. */
 int shmemhi_selftest_run(const shmemhi_selftest_t *what, const shmemhi_options_t *opt, FILE *out,
 			 shmemhi_err_t *err);
 

@@ -151,8 +151,8 @@ static void test_serve(void **state)
 				    no_peer = {.op = SHMEMHI_FAR_JOIN, .peer_port = 1},
 				    store = {.op = SHMEMHI_FAR_STORE, .offset = 64, .nbytes = 8},
 				    last = {.op = SHMEMHI_FAR_END,
-					    .nbytes = sizeof(shmemhi_far_verdicts_t)};
-	static shmemhi_far_verdicts_t sent = {{{1, 2}}}, got;
+					    .nbytes = sizeof(shmemhi_port_verdicts_t)};
+	static shmemhi_port_verdicts_t sent = {{{1, 2}}}, got;
 	const void *const theirs[] = {&far_away, &value, NULL,   &spread, NULL, &no_port, NULL,
 				      &no_peer,  NULL,   &store, &value,  NULL, &last,    &sent};
 	static const struct {
@@ -190,7 +190,7 @@ static void test_long_request(void **state)
 {
 	const shmemhi_far_message_t store = {.op = SHMEMHI_FAR_STORE,
 					     .nbytes = SHMEMHI_RIG_NBYTES + 1};
-	static shmemhi_far_verdicts_t got;
+	static shmemhi_port_verdicts_t got;
 	script_t *s = start_met(1);
 	shmemhi_rig_t *rig = calloc(1, sizeof *rig);
 	shmemhi_err_t err = {""};
@@ -213,7 +213,7 @@ static void test_keep(void **state)
 						   {0x02c9, 4129, "28.43.1000"},
 						   {0x02c9, 4123, "20.43.4100"},
 						   {0x02c9, 4123, "20.44.1000"}};
-	const int none = SHMEMHI_FAR_NOT_RUN, pass = SHMEMHI_PASS, unknown = SHMEMHI_UNKNOWN,
+	const int none = SHMEMHI_ROW_NOT_RUN, pass = SHMEMHI_PASS, unknown = SHMEMHI_UNKNOWN,
 		  fail = SHMEMHI_FAIL;
 	const int found[4][5] = {{fail, fail, pass, pass, pass},
 				 {pass, unknown, fail, pass, none},
@@ -227,7 +227,7 @@ static void test_keep(void **state)
 	char path[] = "/tmp/shmem_selftest_XXXXXX", line[256];
 	int n_rows, n_lines = 0, fd = mkstemp(path);
 	const shmemhi_selftest_row_t *rows = shmemhi_selftest_rows(&n_rows);
-	static shmemhi_far_verdicts_t verdicts;
+	static shmemhi_port_verdicts_t verdicts;
 	FILE *f = fdopen(fd, "w");
 
 	(void)state;
