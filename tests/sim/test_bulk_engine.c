@@ -59,7 +59,7 @@ static void load_late(const void *params)
 	shmemd_arch_bulk_bar_end(&bar);
 }
 
-/* More copies than a thread's list holds: the load, which is the oldest, is made before its wait. */
+/* More copies than a thread's list holds: the load, as the oldest, is made before its wait. */
 static void load_gives_way(const void *params)
 {
 	(void)params;
