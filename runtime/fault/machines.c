@@ -32,10 +32,23 @@ static int begins_to_leave(const shmemhi_switch_t *before, const shmemhi_switch_
 	       (after->phase >= SHMEMHI_STOPPING || before->path != after->path);
 }
 
+/* The kind of the cause for which the event makes this end leave its path. If the peer has refused
+ * a request on that path, that is the reason why its queue pair is in ERR. */
+static uint32_t reason_to_leave(const shmemhi_fault_channel_t *c, const shmemhi_switch_t *before,
+				const shmemhi_switch_event_t *event, shmemhi_fault_cause_t found)
+{
+	const uint32_t kind = shmemhi_cause_of(event, found).kind;
+
+	if (event->kind == SHMEMHI_EV_FAULT && !shmemhi_cause_is_root(kind) &&
+	    c->cause.kind == SHMEMH_FAULT_BY_PROGRAM && c->cause_path == before->path)
+		return c->cause.kind;
+	return kind;
+}
+
 /* Is a path left that never ran, for no reason that is known, after one that was left for a known
- * reason? Then that one stays the cause. */
-static uint8_t is_consequence(const shmemhi_fault_channel_t *c, const shmemhi_switch_t *before,
-			      uint32_t left_for)
+ * reason? Then the known reason stays the cause. */
+static bool is_consequence(const shmemhi_fault_channel_t *c, const shmemhi_switch_t *before,
+			   uint32_t left_for)
 {
 	return before->phase < SHMEMHI_RUNNING && !shmemhi_cause_is_root(left_for) &&
 	       shmemhi_cause_is_root(c->cause.kind);
@@ -60,6 +73,7 @@ void shmemhi_fault_feed(shmemhi_fault_core_t *core, uint32_t index, shmemhi_swit
 	shmemhi_fault_channel_t *c = &core->channels[index];
 	shmemhi_switch_action_t actions[SHMEMHI_SWITCH_ACTIONS];
 	shmemhi_switch_t before;
+	bool is_new_cause = false;
 	int n;
 
 	if (c->n_todo + SHMEMHI_SWITCH_ACTIONS > SHMEMHI_FAULT_TODO) {
@@ -78,14 +92,13 @@ void shmemhi_fault_feed(shmemhi_fault_core_t *core, uint32_t index, shmemhi_swit
 	shmemhi_fault_note_work(c, &event);
 	n = shmemhi_switch_event(&c->machine, event, actions);
 	if (begins_to_leave(&before, &c->machine)) {
-		c->left_for = shmemhi_cause_of(&event, found).kind;
-		c->is_earlier_cause = is_consequence(c, &before, c->left_for);
+		c->left_for = reason_to_leave(c, &before, &event, found);
+		is_new_cause = !is_consequence(c, &before, c->left_for);
 	}
 	/* What ended a direction stays its cause. */
-	if (!before.status && ((begins_to_leave(&before, &c->machine) && !c->is_earlier_cause) ||
-			       c->machine.status)) {
+	if (!before.status && (is_new_cause || c->machine.status)) {
 		c->cause = shmemhi_cause_of(&event, found);
-		c->cause_path = before.path;
+		c->cause_path = event.kind == SHMEMHI_EV_REFUSED ? event.path : before.path;
 		c->is_found_at_peer = event.kind == SHMEMHI_EV_FENCE ||
 				      event.kind == SHMEMHI_EV_FENCED ||
 				      event.kind == SHMEMHI_EV_ENDED;
@@ -222,6 +235,15 @@ static void take_deaths(shmemhi_fault_core_t *core)
 
 /* Actions */
 
+/* Both ends decide by left_for. `cause` may be another one: that of an earlier path, what ended a
+ * direction, or what was reported later. */
+static uint64_t fence_value(const shmemhi_fault_channel_t *c)
+{
+	const shmemhi_fault_cause_t left_for = {c->left_for, 0, 0};
+
+	return SHMEMHI_FENCE_VALUE(c->cause.kind == c->left_for ? c->cause : left_for);
+}
+
 bool shmemhi_fault_send(shmemhi_fault_core_t *core, uint32_t index,
 			const shmemhi_switch_action_t *a)
 {
@@ -234,12 +256,8 @@ bool shmemhi_fault_send(shmemhi_fault_core_t *core, uint32_t index,
 	m.k = shmemhi_fault_k_of(core, index);
 	m.path = a->path;
 	m.value = a->value;
-	if (a->message == SHMEMHI_EV_FENCE) {
-		const shmemhi_fault_channel_t *c = &core->channels[index];
-		const shmemhi_fault_cause_t unknown = {c->left_for, 0, 0};
-
-		m.value = SHMEMHI_FENCE_VALUE(c->is_earlier_cause ? unknown : c->cause);
-	}
+	if (a->message == SHMEMHI_EV_FENCE)
+		m.value = fence_value(&core->channels[index]);
 	if (a->message == SHMEMHI_EV_OFFER)
 		config->ops->pack(config->self, pe, m.k, a->path, a->value, m.offer);
 	return config->net.send(config->net.state, pe, &m);

@@ -46,9 +46,8 @@ typedef struct shmemhi_fault_channel {
 	uint8_t is_found_at_peer;    /* the peer found it */
 	uint8_t is_unanswered;       /* it has ended, and the device does not carry out the order */
 	shmemhi_fault_cause_t cause;
-	uint32_t cause_path;      /* path that it ended */
-	uint8_t is_earlier_cause; /* the latest path never ran, and was left for no known reason */
-	uint32_t left_for;        /* kind of the cause for which the latest path was left */
+	uint32_t cause_path; /* path that it ended */
+	uint32_t left_for;   /* kind of the cause for which the latest path was left */
 	uint64_t switches, replayed, ambiguous;
 } shmemhi_fault_channel_t;
 

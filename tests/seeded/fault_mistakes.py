@@ -158,9 +158,15 @@ FAULT_MISTAKES = [
      "!shmemhi_cause_is_root(c->cause.kind)",
      "fault_agent", "causes_are_told"),
     ("FA_TOLD", "agent: the peer is not informed of the cause",
-     "fault/machines.c", "m.value = {{SHMEMHI_FENCE_VALUE(c->is_earlier_cause ? unknown : "
-     "c->cause)|0}}",
+     "fault/machines.c", "m.value = {{fence_value(&core->channels[index])|0}}",
      "fault_agent", "causes_are_told"),
+    ("FA_LEFT_FOR", "agent: the peer is informed of what ended a direction, not of the cause",
+     "fault/machines.c", "SHMEMHI_FENCE_VALUE({{c->cause.kind == c->left_for|1}} ? c->cause",
+     "fault_agent", "leave_after_a_status"),
+    ("FA_REFUSAL", "agent: a queue pair that is in ERR for a refused request is not explained",
+     "fault/machines.c", "c->cause.kind == SHMEMH_FAULT_BY_PROGRAM && "
+     "{{c->cause_path == before->path|0}}",
+     "fault_agent", "leave_for_a_refusal"),
     ("FA_FENCED", "agent: the fence of the first path counts for those after it",
      "fault/outage.c", "if ({{before->path != c->machine.path|before->path != c->machine.path && "
      "!c->fenced_at}})",

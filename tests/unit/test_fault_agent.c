@@ -9,6 +9,7 @@
  * FAULT_RUNS=n: so many runs instead of the default. */
 #include <stdio.h>
 #include <stdlib.h>
+#include "fault/parts.h"
 #include "fault_agents.h"
 #include "fault_pair.h"
 
@@ -312,6 +313,69 @@ static void cause_of_the_path_before(void **state)
 	leave_two_paths(SHMEMH_FAULT_BY_FLUSH, SHMEMH_FAULT_BY_QP);
 }
 
+/* One direction of a channel has ended with a status, and the other goes on. A path that fails then
+ * is left for the same cause at both ends, so that both decide alike whether the time of give-up
+ * goes on. */
+static void leave_after(void (*end_direction)(int, int, uint32_t), int a, int b, int want)
+{
+	shmemhi_fault_ops_t ops = model_ops;
+	uint64_t before;
+
+	set_up_pair();
+	has_no_traffic = 1;
+	end_direction(a, b, 0);
+	steps(60);
+	assert_int_equal(shmemhi_fault_status(channel_of(0, 1, 0)), want);
+	assert_int_equal(channel_of(0, 1, 0)->machine.phase, SHMEMHI_RUNNING);
+	ops.next_event = planned_event;
+	hosts[0].core.config.ops = hosts[1].core.config.ops = &ops;
+	before = model_now;
+	pair_of(0, 1, 0)->is_faulted[1] = 1;
+	plan(SHMEMHI_EV_FAULT, 1, SHMEMH_FAULT_BY_RETRIES, 0x15);
+	steps(40);
+	for (int pe = 0; pe < 2; pe++) {
+		const shmemhi_fault_channel_t *c = channel_of(pe, 1 - pe, 0);
+
+		assert_int_equal(c->machine.path, 2);
+		assert_int_equal(c->left_for, SHMEMH_FAULT_BY_RETRIES);
+		assert_true(c->pathless_since < before);
+	}
+	has_no_traffic = 0;
+	close_hosts();
+}
+
+static void leave_after_a_status(void **state)
+{
+	(void)state;
+	leave_after(refuse, 0, 1, SHMEMD_ERR_REFUSED);
+	leave_after(fail_adapter, 1, 0, SHMEMD_ERR_LOST);
+}
+
+/* A refused request moves the queue pair to ERR. If this end finds that out, both ends leave the
+ * path because of the refusal, and not for an unknown reason. */
+static void leave_for_a_refusal(void **state)
+{
+	(void)state;
+	set_up_pair();
+	end_of(0, 1, 0)->was_refused = 1;
+	end_of(0, 1, 0)->status_due = SHMEMD_ERR_REFUSED;
+	steps(1);
+	shmemhi_fault_feed(&hosts[0].core, n_channels,
+			   (shmemhi_switch_event_t){SHMEMHI_EV_FAULT, 0, 0},
+			   (shmemhi_fault_cause_t){SHMEMH_FAULT_BY_QP, 0, 0});
+	pair_of(0, 1, 0)->is_faulted[0] = 1;
+	steps(40);
+	for (int pe = 0; pe < 2; pe++) {
+		const shmemhi_fault_channel_t *c = channel_of(pe, 1 - pe, 0);
+
+		assert_int_equal(c->machine.path, 1);
+		assert_int_equal(c->left_for, SHMEMH_FAULT_BY_PROGRAM);
+		assert_int_equal(c->cause.kind, SHMEMH_FAULT_BY_PROGRAM);
+		assert_int_equal(c->is_found_at_peer, pe);
+	}
+	close_hosts();
+}
+
 /* When the steps of a switch were done, at both ends: none before the one that it follows, and
  * those that have not come are 0. */
 static void instants(void **state)
@@ -486,10 +550,16 @@ static void too_many_actions(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_events),    cmocka_unit_test(paths_that_do_not_work),
-		cmocka_unit_test(causes_are_told),  cmocka_unit_test(reasons_of_the_bootstrap),
-		cmocka_unit_test(instants),         cmocka_unit_test(instants_of_two_paths),
-		cmocka_unit_test(too_many_actions), cmocka_unit_test(cause_of_the_path_before),
+		cmocka_unit_test(random_events),
+		cmocka_unit_test(paths_that_do_not_work),
+		cmocka_unit_test(causes_are_told),
+		cmocka_unit_test(reasons_of_the_bootstrap),
+		cmocka_unit_test(instants),
+		cmocka_unit_test(instants_of_two_paths),
+		cmocka_unit_test(too_many_actions),
+		cmocka_unit_test(cause_of_the_path_before),
+		cmocka_unit_test(leave_after_a_status),
+		cmocka_unit_test(leave_for_a_refusal),
 	};
 	const char *runs = getenv("FAULT_RUNS");
 
