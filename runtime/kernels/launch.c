@@ -5,7 +5,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-/* Driver calls that only kernels of the runtime's own need. */
+/* Driver calls that are needed only for the runtime's own kernels. */
 typedef shmemhi_cu_result_t load_t(void **module, const void *image);
 typedef shmemhi_cu_result_t unload_t(void *module);
 typedef shmemhi_cu_result_t get_function_t(void **function, void *module, const char *name);
@@ -31,7 +31,7 @@ int shmemhi_kernel_load(shmemhi_cuctx_t *c, const char *ptx, const char *name,
 	FIND(c, load_data, "cuModuleLoadData");
 	FIND(c, get_function, "cuModuleGetFunction");
 	if (!load_data || !get_function)
-		return shmemhi_fail(err, SHMEMH_ERR_CUDA, "no cuModuleLoadData");
+		return shmemhi_fail(err, SHMEMH_ERR_CUDA, "no cuModuleLoadData or cuModuleGetFunction");
 	status = shmemhi_cuctx_enter(c, err);
 	if (status != SHMEMH_OK)
 		return status;

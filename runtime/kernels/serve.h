@@ -20,20 +20,21 @@ typedef struct shmemhi_service {
  *
  * c    of the job's GPU, or NULL: kernels run in the emulator, and their memory is the host's.
  * ctx  of the world team, with its order; the device's copy (shmemd_ctx_t.device_copy).
- * Returns SHMEMH_OK; ERR_CUDA; ERR_ARGUMENT: without a GPU, libshmem_sim is not loaded. On failure
- * nothing is left to close. */
+ * Returns SHMEMH_OK; ERR_CUDA; ERR_NO_MEMORY; ERR_ARGUMENT: without a GPU, libshmem_sim is not
+ * loaded. On failure nothing is left to close. */
 int shmemhi_service_open(shmemhi_service_t *s, shmemhi_cuctx_t *c, const shmemd_ctx_t *ctx,
 			 shmemhi_err_t *err);
 
-/* An order is pending, and no thread of the program has carried it out for a while: have it carried
- * out, unless the kernel is doing so already. Does not wait for it. The service cannot carry the
- * order out while a poster has the turn on that channel: call again until
+/* An order is pending: have it carried out, unless the kernel is doing so already. On a GPU does
+ * not wait for it; without one the calling thread carries it out. The service can carry out an
+ * order to switch only while all that is reserved on the channel is published (an order to end the
+ * channel, or one for a channel that has failed, at any time): call again until
  * shmemd_switch_order_t.carried_out has its number. By one thread at a time, which must not be one
  * of the emulator's fibers.
- * Returns SHMEMH_OK; ERR_CUDA. */
+ * Returns SHMEMH_OK; ERR_CUDA; ERR_NO_MEMORY. */
 int shmemhi_service_step(shmemhi_service_t *s, shmemhi_err_t *err);
 
-/* Stop the kernel and wait for its end. An order that is pending stays so. */
+/* Stop the kernel and wait for its end. An order that the kernel has not begun stays pending. */
 void shmemhi_service_close(shmemhi_service_t *s);
 
 #endif

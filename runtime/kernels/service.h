@@ -6,9 +6,10 @@
  * On a GPU it is a kernel of one warp on a stream of its own. It ends when no order is pending, or
  * the host says so. Beside kernels of the program it does no harm: one thread carries an order out.
  * While those occupy all SMs it cannot start. It runs until the order is carried out, so
- * cudaDeviceSynchronize waits for that. It can carry an order out only while all that is reserved
- * on the channel is published. Until then the posters are in the library: those that wait for space
- * look for orders, and the one that has the turn carries the order out (shmemdi_serve).
+ * cudaDeviceSynchronize waits for that. It can carry out an order to switch only while all that is
+ * reserved on the channel is published (an order to end the channel, or one for a channel that has
+ * failed, at any time). Until then the posters are in the library: those that wait for space look
+ * for orders, and the one that has the turn carries the order out (shmemdi_serve).
  * In the emulator it is a function of libshmem_sim, which the process has loaded. */
 #ifndef SHMEMHI_KERNELS_SERVICE_H
 #define SHMEMHI_KERNELS_SERVICE_H
