@@ -61,13 +61,14 @@ static int make_agent(shmemh_t *job, uint32_t n_channels, const shmemhi_fault_op
 					 .log = job->log,
 					 .changed = shmemhi_fault_report_change,
 					 .unreachable = end_waits,
-					 .changed_arg = agent};
+					 .arg = agent};
 	int status;
 
 	if (!agent || sodium_init() < 0) {
 		free(agent);
-		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY,
-				    "fail-over: no memory for its agent");
+		return shmemhi_fail(
+			&job->err, SHMEMH_ERR_NO_MEMORY,
+			"fail-over: no memory for its agent, or libsodium cannot start");
 	}
 	job->fault = agent;
 	agent->job = job;

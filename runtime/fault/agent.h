@@ -4,7 +4,12 @@
  * it, executes its actions through functions of the transport, and exchanges messages with the
  * agents of other PEs.
  *
- * Channels are independent of each other: an action that takes long delays only its own channel.
+ * Channels are independent of each other: an action that takes long delays only its own channel,
+ * except that
+ *   - orders are given one at a time (below);
+ *   - PREPARE delays all channels if it allocates queue memory;
+ *   - after a change of the port in use, PREPARE and CONNECT wait until the endpoints of all
+ *     channels on the old port are stopped and flushed, or their NIC is dead.
  * Of one channel
  *   - SEND, STOP, DRAIN, FLUSH, QUERY and CONNECT are executed one after another;
  *   - PREPARE is started in that order, and then goes on beside them, since it can take until a
@@ -12,8 +17,8 @@
  *   - ORDER and END go on beside them too. A PE's device has one order at a time
  *     (shmemd_switch_order_t), so the next one, of whatever channel, is executed after the one
  *     before is carried out.
- * Once both directions of a channel have ended, SEND and END do not wait for its other actions, and
- * CONNECT and PREPARE are dropped (ends.c).
+ * Once both directions of a channel have ended, SEND, ORDER and END do not wait for its other
+ * actions, and CONNECT and PREPARE are dropped (ends.c).
  *
  * Time: a channel without a path for SHMEMH_FT_GIVEUP ends, and so does one whose order has waited
  * that long (is_order_stuck). No other time limit of the runtime causes a path to be left: one that
@@ -116,7 +121,8 @@ uint64_t shmemhi_fault_silence_ns(const shmemhi_options_t *opt);
 /* Make the agent of this PE, job->fault, for the policy SHMEMH_FAULT_EXACT: listens for other
  * agents, exchanges their addresses and a secret. Collective. Nothing is executed before the first
  * step. ops and self stay valid until close.
- * Returns  SHMEMH_OK; ERR_SYSTEM; ERR_NO_MEMORY; as shmemhi_allgather: on all PEs alike. */
+ * Returns  SHMEMH_OK; ERR_OPTION (SHMEMH_IFNAME); ERR_SYSTEM; ERR_NO_MEMORY; as
+ *          shmemhi_allgather: on all PEs alike. */
 int shmemhi_fault_agent_open(struct shmemh *job, uint32_t n_channels,
 			     const shmemhi_fault_ops_t *ops, void *self);
 
@@ -124,8 +130,8 @@ int shmemhi_fault_agent_open(struct shmemh *job, uint32_t n_channels,
  * Returns  SHMEMH_OK; ERR_SYSTEM. */
 int shmemhi_fault_agent_start(struct shmemh *job);
 
-/* Do what can be done now: messages, events, actions that are due. Never waits. One caller at a
- * time; not after start.
+/* Do what can be done now: messages, events, actions that are due. Does not wait, but for kernels
+ * if PREPARE allocates queue memory on a GPU. One caller at a time; not after start.
  * Returns  whether something was done. If nothing was for a while, a pause of a millisecond delays
  *          nothing that others wait for. */
 bool shmemhi_fault_agent_step(shmemhi_fault_agent_t *agent);

@@ -7,7 +7,7 @@ bool shmemhi_cause_may_switch(uint32_t cause)
 	return cause >= SHMEMH_FAULT_BY_RETRIES && cause <= SHMEMH_FAULT_BY_MOVE;
 }
 
-bool shmemhi_cause_is_silent(uint32_t cause)
+bool shmemhi_cause_is_unexplained(uint32_t cause)
 {
 	return cause >= SHMEMH_FAULT_BY_RETRIES && cause <= SHMEMH_FAULT_BY_QP;
 }

@@ -12,8 +12,9 @@ bool shmemhi_cause_may_switch(uint32_t cause);
 /* Is it no mere consequence of another cause, as a queue pair in ERR and flushed requests are? */
 bool shmemhi_cause_is_root(uint32_t cause);
 
-/* Requests got no answer, or what follows from that: nothing says which part of the path failed. */
-bool shmemhi_cause_is_silent(uint32_t cause);
+/* Requests got no answer, or what follows from that (RNR, which cannot occur here, counts too):
+ * nothing says which part of the path failed. */
+bool shmemhi_cause_is_unexplained(uint32_t cause);
 
 /* The cause that this event gives to what the machine does because of it; found: what the transport
  * said with it. */

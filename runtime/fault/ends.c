@@ -6,9 +6,10 @@
  * after what was dropped on this one. The peer does the same.
  *
  * So this end fences all its endpoints to that PE first. Then the waits of teams with that PE end,
- * and the device is ordered to end the channels: from then on the program may use memory again that
- * the peer was writing to, and nothing is posted that could overtake what is dropped. A NIC that
- * does not execute the commands holds that up for FENCE_NS only. */
+ * unless the PE's memory is mapped, with atomics, and the device is ordered to end the channels:
+ * from then on the program may use memory again that the peer was writing to, and nothing is posted
+ * that could overtake what is dropped. A NIC that does not execute the commands holds that up for
+ * FENCE_NS only. */
 #include "fault/cause.h"
 #include "fault/parts.h"
 #include "base/clock.h"
@@ -17,7 +18,8 @@
 
 static const shmemhi_fault_cause_t no_cause;
 
-/* Did this event close the channel because no path was found, here or at the peer? */
+/* Did this event close the channel because no path was found or no order was carried out in time,
+ * here or at the peer? */
 static int has_given_up(const shmemhi_switch_t *before, const shmemhi_switch_t *after, int event)
 {
 	return before->phase != SHMEMHI_CLOSED && after->phase == SHMEMHI_CLOSED &&
@@ -79,7 +81,7 @@ void shmemhi_fault_end_waits(shmemhi_fault_core_t *core)
 		core->n_fencing--;
 		core->is_busy = true;
 		if (config->unreachable && config->ops->is_needed(config->self, pe))
-			config->unreachable(config->changed_arg, pe);
+			config->unreachable(config->arg, pe);
 	}
 }
 
@@ -100,7 +102,7 @@ bool shmemhi_fault_waits_for_fence(const shmemhi_fault_core_t *core, uint32_t in
 	return core->ends[shmemhi_fault_pe_of(core, index)].is_fencing;
 }
 
-/* What cannot be done must not hold up the end of a channel. Messages and END go on past actions
+/* What cannot be done must not hold up the end of a channel. SEND, ORDER and END go on past actions
  * that are not done, and no path is opened any more; STOP and FLUSH stay in their order. */
 void shmemhi_fault_act_closed(shmemhi_fault_core_t *core, uint32_t index)
 {
@@ -144,9 +146,9 @@ void shmemhi_fault_give_up(shmemhi_fault_core_t *core, uint32_t index)
 		shmemhi_fault_feed(core, index, event, no_cause);
 	else if (is_overdue(core, c)) {
 		shmemhi_log(&core->config.log, SHMEMHI_ERROR,
-			    "fail-over: no thread of the GPU has switched channel %u to PE %d for "
-			    "%g s (SHMEMH_FT_GIVEUP): kernels fill the GPU and wait outside of the "
-			    "library, or none can be launched: communication with that PE ends",
+			    "fail-over: no thread has switched channel %u to PE %d for %g s "
+			    "(SHMEMH_FT_GIVEUP): on a GPU, kernels may fill it and wait outside of "
+			    "the library, or none can be launched: communication with that PE ends",
 			    shmemhi_fault_k_of(core, index), shmemhi_fault_pe_of(core, index),
 			    (double)core->config.giveup_ns / (double)SHMEMHI_SECOND);
 		shmemhi_fault_feed(core, index, event, no_cause);

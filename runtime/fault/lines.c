@@ -14,7 +14,7 @@ const char *shmemh_fault_cause_text(int cause)
 		[SHMEMH_FAULT_BY_RETRIES] = "requests got no acknowledgement",
 		[SHMEMH_FAULT_BY_RNR] = "the receiver was not ready",
 		[SHMEMH_FAULT_BY_FLUSH] = "requests were flushed: the queue pair is in ERR",
-		[SHMEMH_FAULT_BY_QP] = "the queue pair is in ERR",
+		[SHMEMH_FAULT_BY_QP] = "the queue pair is in ERR, or could not be connected",
 		[SHMEMH_FAULT_BY_PORT] = "the port is down",
 		[SHMEMH_FAULT_BY_ADDRESS] = "the port's LID or GID changed",
 		[SHMEMH_FAULT_BY_DEVICE] = "the NIC failed or was removed",

@@ -9,9 +9,9 @@
  *	                job's secret and the listener's PE number: the proof shows who listens
  *	PE -> listener  MESSAGE  seq from 1, one more each; body: shmemhi_fault_message_t
  *	listener -> PE  ACK      seq of the latest message received
- * A connection that is lost is made again, and messages without acknowledgement are sent again in
- * their order; the listener drops those that it has. A frame that breaks the protocol is logged
- * with one line, and its connection is closed; nothing else changes.
+ * A connection that is lost is made again when there is a message to send. Messages without
+ * acknowledgement are sent again in their order; the listener drops those that it has. A frame that
+ * breaks the protocol is logged with one line, and its connection is closed; nothing else changes.
  *
  * One thread uses a shmemhi_fault_links_t. */
 #ifndef SHMEMHI_FAULT_LINKS_H
@@ -47,7 +47,7 @@ typedef struct shmemhi_fault_out {
 	uint32_t addr;            /* the one that is tried, or connected */
 	uint64_t deadline;        /* of the step of the start */
 	uint64_t retry_at, delay; /* after all addresses failed */
-	uint64_t lost_at;         /* since when it is not connected; 0: it is */
+	uint64_t lost_at;         /* first failure since it was last connected; 0: none */
 	int is_said;              /* a warning has said that the PE is not reached */
 	shmemhi_challenge_t challenge;
 	shmemhi_client_hello_t hello;

@@ -13,7 +13,7 @@
 #define HELLO_NS (5 * SHMEMHI_SECOND)
 #define PAUSE_NS (100 * SHMEMHI_MS) /* after MAX_ACCEPTS, or when descriptors ran out */
 #define MAX_ACCEPTS 16              /* at a time: others are served in between */
-#define MAX_LOUD 8                  /* of the lines on strangers: they cannot flood the log */
+#define MAX_LOUD 8 /* lines on refused connections that are warnings; later ones are information */
 
 void shmemhi_fault_in_end(shmemhi_fault_links_t *links, shmemhi_fault_in_t *in)
 {

@@ -212,7 +212,7 @@ static int check_verdict(const shmemhi_fault_links_t *links, int pe, shmemhi_fau
 	    sodium_memcmp(mac, out->verdict.mac, sizeof mac) != 0)
 		return -EACCES;
 	if (out->is_said)
-		shmemhi_log(&links->log, SHMEMHI_WARN, "fail-over: connected to PE %d again", pe);
+		shmemhi_log(&links->log, SHMEMHI_WARN, "fail-over: connected to PE %d now", pe);
 	out->lost_at = 0;
 	out->is_said = 0;
 	out->delay = RETRY_NS;

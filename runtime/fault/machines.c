@@ -424,7 +424,7 @@ static void report(shmemhi_fault_core_t *core, uint32_t index)
 		return;
 	c->is_changed = 0;
 	if (core->config.changed)
-		core->config.changed(core->config.changed_arg, shmemhi_fault_pe_of(core, index),
+		core->config.changed(core->config.arg, shmemhi_fault_pe_of(core, index),
 				     shmemhi_fault_k_of(core, index), c);
 }
 

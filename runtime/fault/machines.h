@@ -51,7 +51,7 @@ typedef struct shmemhi_fault_channel {
 	uint64_t switches, replayed, ambiguous;
 } shmemhi_fault_channel_t;
 
-/* The end of all channels to a PE for want of a path. */
+/* The end of all channels to a PE because no path was found or no order was carried out in time. */
 typedef struct shmemhi_fault_end {
 	uint8_t has_begun;
 	uint8_t is_fencing; /* its endpoints are being fenced; waits go on */
@@ -74,10 +74,10 @@ typedef struct shmemhi_fault_config {
 	/* State, path or status of channel k to PE pe changed. May be NULL. */
 	void (*changed)(void *arg, int pe, uint32_t k, const shmemhi_fault_channel_t *c);
 	/* A channel to PE pe ended because no path was found in time, or no order was carried out:
-	 * with it all channels to that PE, and the endpoints of this PE are fenced. Once for each
-	 * PE that is needed (ops.is_needed). May be NULL. */
+	 * with it all channels to that PE, and the endpoints of this PE are fenced, or a second has
+	 * passed. Once for each PE that is needed (ops.is_needed). May be NULL. */
 	void (*unreachable)(void *arg, int pe);
-	void *changed_arg; /* of both */
+	void *arg; /* of both */
 } shmemhi_fault_config_t;
 
 struct shmemhi_fault_core {
@@ -90,7 +90,8 @@ struct shmemhi_fault_core {
 	int n_gone;                        /* when is_dead was brought up to date */
 	uint64_t now;
 	/* A path that ran for less than this before its requests got no answer counts as never
-	 * having worked: the time of give-up goes on. */
+	 * having worked, unless the fence finds that it executed a request (outage.c): the time of
+	 * give-up goes on. */
 	uint64_t idle_ns;
 	uint64_t n_orders;  /* order_place of the next one */
 	int64_t ordering;   /* channel whose order the device has; -1: none */

@@ -37,7 +37,7 @@ int shmemhi_fault_state(const shmemhi_fault_channel_t *c)
  * Both ends decide the same: FENCE carries the cause, FENCED what was executed. */
 static void lose_path(const shmemhi_fault_core_t *core, shmemhi_fault_channel_t *c)
 {
-	const int is_silent = shmemhi_cause_is_silent(c->left_for);
+	const int is_silent = shmemhi_cause_is_unexplained(c->left_for);
 	const int is_move = c->left_for == SHMEMH_FAULT_BY_MOVE && c->has_failed_silently;
 	const int is_short = core->now - c->running_since < core->idle_ns;
 

@@ -29,14 +29,14 @@ void shmemhi_fault_begin_order(shmemhi_fault_core_t *core, shmemhi_fault_channel
 /* outage.c: does the device use the machine's path? */
 int shmemhi_fault_is_running(const shmemhi_fault_channel_t *c);
 
-/* outage.c: before the machine processes an event: the fence may say that requests were executed on
- * the path that was left; and after it. */
+/* outage.c. note_work: before the machine processes an event, as its fence may say that requests
+ * were executed on the path that was left. note_change: after it. */
 void shmemhi_fault_note_work(shmemhi_fault_channel_t *c, const shmemhi_switch_event_t *e);
 void shmemhi_fault_note_change(const shmemhi_fault_core_t *core, shmemhi_fault_channel_t *c,
 			       const shmemhi_switch_t *before);
 
-/* ends.c: after the machine has processed an event: if its channel has ended for want of a path,
- * end the others to that PE. */
+/* ends.c: after the machine has processed an event: if its channel has ended because no path was
+ * found or no order was carried out in time, end the others to that PE. */
 void shmemhi_fault_note_end(shmemhi_fault_core_t *core, uint32_t index,
 			    const shmemhi_switch_t *before, int event);
 

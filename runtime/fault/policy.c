@@ -34,8 +34,9 @@ static shmemhi_fault_policy_t by_verdict(const shmemhi_fault_facts_t *facts)
 			 facts->nic, facts->nic);
 	else
 		snprintf(p.why, sizeof p.why,
-			 "off: no saved self-test of %.40s and its firmware: run shmem-info "
-			 "--selftest --nics %.40s, or set SHMEMH_FT=exact",
+			 "off: no saved self-test of %.40s and its firmware shows that it can do "
+			 "exact fail-over: run shmem-info --selftest --nics %.40s, or set "
+			 "SHMEMH_FT=exact",
 			 facts->nic, facts->nic);
 	return p;
 }

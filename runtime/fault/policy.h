@@ -27,7 +27,7 @@ typedef struct shmemhi_fault_facts {
 
 typedef struct shmemhi_fault_policy {
 	int policy;                         /* enum shmemh_fault_policy */
-	char why[SHMEMHI_FAULT_WHY_NBYTES]; /* one line; says what to do if it is off */
+	char why[SHMEMHI_FAULT_WHY_NBYTES]; /* one line; if it is off, mostly what to do */
 } shmemhi_fault_policy_t;
 
 /* What this PE decides. Pure. */

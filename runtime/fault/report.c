@@ -63,7 +63,7 @@ static void fill_row(const shmemhi_fault_agent_t *agent, int pe, uint32_t k,
 	row->opened_at = c->opened_at;
 	row->resumed_at = c->resumed_at;
 	row->outage_ns = c->outage_ns;
-	/* The path of the device's latest order: while it switches, the one that was left. */
+	/* The path of the latest ORDER: until the next one, the path that was left. */
 	describe(agent, pe, k, c->is_open ? c->machine.ordered : 0, row);
 }
 
@@ -116,8 +116,9 @@ static void count(const shmemhi_fault_agent_t *agent, shmemhi_fault_group_t *gro
 	group->n_pes += !has_pe;
 }
 
-/* Counts are those since the channel's line before that told them: the table may have them already,
- * if the change was not reported at once (machines.c: a channel that ends). */
+/* A line gives the counts since the channel's last line with counts. They are kept in `told`, since
+ * the table's row may already include them if the change was not reported at once (machines.c: a
+ * channel that ends). */
 static void add_line(shmemhi_fault_agent_t *agent, int pe, uint32_t k,
 		     const shmemhi_fault_row_t *row)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Results of the self-test, kept in a file: one line for each kind of NIC, firmware and row. Later
- * lines replace earlier ones. */
+/* Results of the self-test, kept in a file: a line for each result; of the same kind of NIC,
+ * firmware and row the last line counts. */
 #ifndef SHMEMHI_FAULT_RESULTS_H
 #define SHMEMHI_FAULT_RESULTS_H
 
@@ -24,8 +24,8 @@ int shmemhi_results_path(char *path, size_t nbytes);
 /* Append a result. f was opened by results_append. */
 void shmemhi_results_put(FILE *f, const shmemhi_firmware_t *of, const char *row, int verdict);
 
-/* Open the file for appending; its folder is made if needed. path NULL: that of results_path.
- * NULL: a line in err. */
+/* Open the file for appending. path NULL: that of results_path, whose folder is made if needed.
+ * Returns NULL: a line in err. */
 FILE *shmemhi_results_append(const char *path, shmemhi_err_t *err);
 
 /* The last verdict on a row; UNKNOWN: there is none. path NULL: that of results_path. Fail-over

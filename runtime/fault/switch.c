@@ -27,7 +27,7 @@ static void send(todo_t *t, int message, uint32_t path, uint64_t value)
 	t->actions[t->n++] = (shmemhi_switch_action_t){SHMEMHI_ACT_SEND, message, path, value};
 }
 
-/* Has this end an endpoint for the path, which is not fenced? */
+/* Has this end an endpoint for the path whose fence has not begun? */
 static int has_endpoint(const shmemhi_switch_t *s)
 {
 	return s->phase >= SHMEMHI_OFFERED && s->phase <= SHMEMHI_RUNNING;

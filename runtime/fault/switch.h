@@ -11,11 +11,12 @@
  * and never a second time. Hosts exchange messages outside of the data NICs, over links that
  * deliver each message once and in order (fault/net.h). The machine also tolerates repeated ones.
  *
- *   1. FAULT at one end, or FENCE from the peer. The end informs the peer (FENCE), moves its queue
- *      pair to ERR (STOP), and waits until all its CQEs are in memory, or until those that are
- *      missing count as lost (DRAIN, ib/endpoint.c). It flushes what it has accepted to memory
- *      (FLUSH: a loopback READ on the same adapter, or a DUMP, ib/flush.c), and reads how many
- *      requests of the peer it has executed (QUERY). It answers FENCED with that number.
+ *   1. FAULT at one end, or FENCE from the peer. The end that has found the fault informs the peer
+ *      (FENCE). Each end moves its queue pair to ERR (STOP), and waits until all its CQEs are in
+ *      memory, or until those that are missing count as lost (DRAIN, ib/endpoint.c). It flushes
+ *      what it has accepted to memory (FLUSH: a loopback READ on the same adapter, or a DUMP,
+ *      ib/flush.c), and reads how many requests of the peer it has executed (QUERY). It sends
+ *      FENCED with that number.
  *   2. Fenced at both ends. Each end obtains an endpoint for the next path (PREPARE) and offers it
  *      to the peer (OFFER). With both offers it connects its endpoint (CONNECT) and says so (OPEN).
  *   3. Open at both ends. Each end orders its device to switch (ORDER, abi/replay.h): the device
@@ -42,9 +43,10 @@
  *   REFUSED  The program's request was refused (key, range, alignment). It is never repeated.
  *   LOST     The responder's adapter is dead and cannot say what it executed: nothing is repeated
  *            (SHMEMD_ERR_LOST).
- * Both directions end, with SHMEMD_ERR_PEER:
- *   PEER_DEAD, or GIVE_UP: no path could be found, or an order was not carried out, in time. ENDED
- *   informs the peer. The endpoint is stopped and flushed nevertheless. */
+ * Both directions end, with SHMEMD_ERR_PEER unless a direction has ended before (its first status
+ * counts):
+ *   PEER_DEAD, or GIVE_UP: no path could be found, or an order was not carried out, in time. After
+ *   GIVE_UP, ENDED informs the peer. The endpoint is stopped and flushed nevertheless. */
 #ifndef SHMEMHI_FAULT_SWITCH_H
 #define SHMEMHI_FAULT_SWITCH_H
 
@@ -126,18 +128,18 @@ enum shmemhi_switch_phase {
 	SHMEMHI_CLOSED  /* both directions have ended */
 };
 
-/* Private to switch.c and its tests. */
+/* Changed only by switch.c; the rest of fault/ reads it. */
 typedef struct shmemhi_switch {
 	int phase;
 	uint32_t path;
 	uint8_t is_peer_fenced, has_offer, is_peer_open; /* messages for this path */
 	uint8_t is_preparing;                            /* PREPARE has no result yet */
-	uint8_t has_spare;     /* it had one that came too late for its path */
-	uint8_t is_pending;    /* an order is not carried out */
-	uint8_t is_ended;      /* END was given */
-	uint8_t status;        /* for which this direction ends; 0: it does not */
-	uint32_t ordered;      /* path of the latest ORDER */
-	uint64_t executed;     /* requests that the peer executed on it, once it is fenced */
+	uint8_t has_spare;  /* PREPARE's endpoint came after its path was left; `spare` keeps it */
+	uint8_t is_pending; /* an order is not carried out */
+	uint8_t is_ended;   /* END was given */
+	uint8_t status;     /* for which this direction ends; 0: it does not */
+	uint32_t ordered;   /* path of the latest ORDER */
+	uint64_t executed;  /* requests that the peer executed on it, once it is fenced */
 	uint64_t offer, spare; /* endpoints: the peer's, and the one left over */
 } shmemhi_switch_t;
 

@@ -41,7 +41,7 @@ typedef struct shmemhi_fault_row {
 } shmemhi_fault_row_t;
 
 typedef struct shmemhi_fault_table {
-	int fd; /* -1: none */
+	int fd; /* valid if head is not NULL */
 	size_t nbytes;
 	shmemhi_fault_head_t *head;
 	shmemhi_fault_row_t *rows; /* [n_pes][n_channels] */

@@ -82,10 +82,10 @@ static bool stop(shmemhi_failover_t *s, shmemhi_route_t *route, shmemhi_endpoint
 	if (shmemhi_link_to_err(&s->ib->lib, e->link, &s->err) != SHMEMH_OK)
 		return false;
 	e->stage = SHMEMHI_STOPPED;
-	if (shmemhi_cause_is_silent(cause))
+	if (shmemhi_cause_is_unexplained(cause))
 		shmemhi_resolve_again(s, e);
-	if (e == route->current && shmemhi_cause_is_silent(cause) && s->ports[e->column].is_up &&
-	    !shmemhi_must_leave(s, e))
+	if (e == route->current && shmemhi_cause_is_unexplained(cause) &&
+	    s->ports[e->column].is_up && !shmemhi_must_leave(s, e))
 		shmemhi_count_silent_failure(s, route);
 	return true;
 }

@@ -31,7 +31,8 @@ int shmemhi_kernel_load(shmemhi_cuctx_t *c, const char *ptx, const char *name,
 	FIND(c, load_data, "cuModuleLoadData");
 	FIND(c, get_function, "cuModuleGetFunction");
 	if (!load_data || !get_function)
-		return shmemhi_fail(err, SHMEMH_ERR_CUDA, "no cuModuleLoadData or cuModuleGetFunction");
+		return shmemhi_fail(err, SHMEMH_ERR_CUDA,
+				    "no cuModuleLoadData or cuModuleGetFunction");
 	status = shmemhi_cuctx_enter(c, err);
 	if (status != SHMEMH_OK)
 		return status;

@@ -456,7 +456,7 @@ static void open_host(int pe)
 		.n_gone = &hosts[pe].n_gone,
 		.log = {SHMEMHI_OFF, pe, n_pes},
 		.unreachable = model_unreachable,
-		.changed_arg = &hosts[pe],
+		.arg = &hosts[pe],
 	};
 
 	hosts[pe].pe = pe;
