@@ -6,7 +6,7 @@
 
 #include "ib/state.h"
 
-/* Of a PE. */
+/* Of a port of a PE; n_channels: of the job. */
 typedef struct shmemhi_port_info {
 	union ibv_gid gid;
 	uint16_t lid;

@@ -239,7 +239,8 @@ void shmemhi_endpoint_destroy(shmemhi_failover_t *s, shmemhi_route_t *route, shm
 		e->slot->is_busy = 0;
 	else
 		shmemhi_log(&s->job->log, SHMEMHI_WARN,
-			    "%s: QP 0x%x cannot be destroyed: its memory stays allocated",
+			    "%s: QP 0x%x or its CQ cannot be destroyed: its memory stays "
+			    "allocated",
 			    e->link->port->name, e->link->qpn);
 	free(e);
 }

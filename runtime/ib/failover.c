@@ -254,8 +254,8 @@ static bool prepare(shmemhi_failover_t *s, shmemhi_route_t *route, const shmemhi
 
 /* Connect the endpoint that was offered. It may be on a port that this PE has left since: then it
  * fails at once, with the cause. If the two ports cannot be connected, as those of separate rails,
- * STOP counts that as a path that failed without a reason: one of the ends then tries its other
- * port. The next path is not prepared at once. */
+ * STOP counts that as a path that failed without a reason: from the second one on, one of the ends
+ * tries its other port. The next path is not prepared at once. */
 static bool connect_end(shmemhi_failover_t *s, shmemhi_route_t *route,
 			const shmemhi_switch_action_t *a, shmemhi_switch_event_t *result)
 {

@@ -15,8 +15,9 @@
  *
  * At any time a PE uses one port, `column`, for all its channels: atomics of two adapters do not
  * exclude each other. When it changes (ib/port_in_use.c), an endpoint on the new port is prepared
- * only when none on the other port is exposed (n_exposed): each of them is stopped, drained and
- * flushed, or its NIC is dead. The last step of its fence, QUERY, may still follow.
+ * only when none on the other port is exposed (n_exposed): each of them is stopped, drained (unless
+ * the channel has ended) and flushed, or its NIC is dead. The last step of its fence, QUERY, may
+ * still follow.
  *
  * The functions of start and end (new, open, set_peer, make_agent, start, stop, close, free) are
  * called by the thread of init or finalize, all other functions by the agent's thread. Exceptions:
@@ -181,7 +182,7 @@ typedef struct shmemhi_flusher {
 	uint64_t missing_since;    /* when renew began to wait for missing CQEs; 0: it has not */
 	uint16_t last;             /* index of the WQEBB that the latest CQE is of */
 	shmemhi_address_t address; /* the port's own, as of when it was up last */
-	uint32_t generation;       /* of the port, at the last make_qp while it was up */
+	uint32_t generation;       /* of the port, when renew last made it again while it was up */
 	int has_failed;            /* make the queue pair again */
 	int is_local;              /* DUMPs instead of READs */
 	int reads_fail;            /* READs failed although the port is up */
@@ -228,11 +229,13 @@ struct shmemhi_failover {
 	uint64_t n_reports;                  /* of the device that were looked through */
 	size_t report_index;  /* route whose report to look at next; n_routes: none */
 	size_t leave_index;   /* the same for endpoints that must be left */
-	size_t refused_index; /* the same for routes with `refused` */
-	size_t poll_index;    /* the same for QUERY_QP */
+	size_t refused_index; /* next route to look at for `refused` */
+	size_t poll_index;    /* next route to look at for QUERY_QP */
 	size_t n_refused;     /* routes with `refused` */
 	uint64_t poll_time, retire_time;
-	int must_scan; /* a port or an address has changed: look for endpoints that must be left */
+	/* A port, an address or the port in use has changed, or an endpoint was offered: look for
+	 * endpoints that must be left. */
+	int must_scan;
 };
 
 static inline size_t shmemhi_n_routes(const shmemhi_failover_t *s)

@@ -33,16 +33,16 @@ void shmemhi_ports_close(const shmemhi_ib_lib_t *lib, shmemhi_ports_t *found);
 /* Open the ports that a list names: mlx5_0 and port 2 of mlx5_1 are "mlx5_0,mlx5_1:2" for
  * shmemhi_hca_parse; a name without a port stands for all ports of its NIC. They come in the order
  * of the list, and all of them can be used. What SHMEMH_HCA_LIST allows makes no difference.
- * Returns  SHMEMH_OK; ERR_NIC: one of them cannot be used (text: which, and why);
- *          ERR_OPTION: no such NIC, or a list that excludes or that names nothing;
- *          ERR_NO_MEMORY. Failed: nothing is open. */
+ * Returns  SHMEMH_OK; ERR_NIC: one of them cannot be used, does not exist, or is named twice
+ *          (text: which, and why); ERR_OPTION: no such NIC, or a list that excludes or that names
+ *          nothing; ERR_NO_MEMORY. Failed: nothing is open. */
 int shmemhi_ports_open_set(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
 			   const shmemhi_hca_list_t *set, shmemhi_ports_t *found,
 			   shmemhi_err_t *err);
 
 /* Read the state of an open port again, and if it is active, its MTU and its address. On RoCE it
  * keeps the GID in use while the port has it, and otherwise chooses again.
- * Returns  SHMEMH_OK: it is active; ERR_NIC: it is not, or cannot be asked. */
+ * Returns  SHMEMH_OK: it is active; ERR_NIC: it is not, has no address, or cannot be asked. */
 int shmemhi_port_refresh(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
 			 shmemhi_open_port_t *port);
 

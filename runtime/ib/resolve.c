@@ -7,10 +7,10 @@
  * does not wait for those whose addresses do not. If all are busy, an address whose latest look-up
  * did not fail goes first; else the older question.
  *
- * All channels to a PE use the same port of each end, so what was found is kept for each pair of
- * ports, and so is for a while that nothing was found. An event of the own port and a new address
- * of either port cause another look-up; so does, if the address was found, a path that failed for
- * no known reason.
+ * All channels to a PE use the same port of each end, so an address that was found is kept for each
+ * pair of ports. That none was found is kept too, for a while. An event of the own port and a new
+ * address of either port cause another look-up; so does, if the address was found, a path that
+ * failed for no known reason.
  *
  * A failure ends the first path of a channel that meets it and, while it is kept, at most two more,
  * so that each end has its turn to change its port (ib/port_in_use.c). After that the next path on

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* State of runtime/ib for a job (shmemh.ib), with its links and open ports, which selftest/ and
- * tools/ have without a job. Others do not include this file themselves. */
+ * tools/ have without a job. Besides these and unit tests no other part includes this file. */
 #ifndef SHMEMHI_IB_STATE_H
 #define SHMEMHI_IB_STATE_H
 
@@ -162,10 +162,11 @@ shmemhi_keys_table(const shmemhi_ib_t *ib); /* SHMEMD_LKEY_INDEX, SHMEMD_RKEY_IN
 const struct ibv_mr *shmemhi_keys_heap(const shmemhi_ib_t *ib, size_t column);
 
 /* ib/nic_events.c: a thread that waits for async and DevX events until close. It logs a line for
- * each, and keeps the type of the first event of each link (shmemhi_link_t.event) and the first
- * line that is an error (shmemh_nic_event). A fabric without descriptors to wait on (the software
- * adapter in the emulator) is not watched. Call between links_open and links_close. A NIC that
- * cannot report events causes a warning, not an error. */
+ * each that concerns the home port or the stand-by, and keeps the type of the first event of each
+ * link (shmemhi_link_t.event) and the first line that is an error (shmemh_nic_event). A fabric
+ * without descriptors to wait on (the software adapter in the emulator) is not watched. Call
+ * between links_open and links_close. A NIC that cannot report events causes a warning, not an
+ * error. */
 int shmemhi_nic_events_open(shmemh_t *job, shmemhi_ib_t *ib);
 void shmemhi_nic_events_close(shmemh_t *job, shmemhi_ib_t *ib);
 

@@ -8,9 +8,9 @@
 #include <unistd.h>
 #include "mem/mem.h"
 
-/* A register that libmlx5 gives to no other caller, four to a UAR. libmlx5 has this type since
- * rdma-core 45; the header may lack a name for it. Older ones refuse it, and their
- * MLX5DV_UAR_ALLOC_TYPE_NC is one register for the whole context. */
+/* A register that libmlx5 gives to no other caller. libmlx5 has this type since rdma-core 45; the
+ * header may lack a name for it. Older ones refuse it, and their MLX5DV_UAR_ALLOC_TYPE_NC is one
+ * register for the whole context. */
 #define NC_DEDICATED (1u << 31)
 
 /* A UAR is a page of the adapter; a page of the system may hold several. */
@@ -125,7 +125,9 @@ static int is_standby_alone(const shmemhi_ib_t *ib, const shmemhi_open_port_t *p
 	return port != &ib->home_port && ib->links[0].doorbell;
 }
 
-/* The home port has had its warning, so the stand-by's doorbells cause none. */
+/* A warning is for the home port only. If its doorbells cannot be mapped either, it has had that
+ * warning; else fail-over is switched off, with a warning of its own, or init fails
+ * (failover_open.c). */
 static int map_all(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_port_t *port,
 		   shmemhi_uars_t *uars)
 {

@@ -31,8 +31,10 @@ struct mlx5dv_devx_uar *shmemhi_uar_alloc(const shmemhi_ib_lib_t *lib,
  * correct because a doorbell is one 8-byte store, never a copy of a WQE. `own` is allocated before
  * those of links; NULL if the device gave one register only, which links then have.
  *
- * SHMEMH_IB_DOORBELL says who rings: without a mapping for the GPU, `auto` warns and uses the
- * CPU doorbell proxy, `gpu` fails. After a failure close is still to be called. */
+ * SHMEMH_IB_DOORBELL says who rings: without a mapping for the GPU, `auto` warns (for the home
+ * port) and uses the CPU doorbell proxy, `gpu` fails. If the mapping is missing for the stand-by
+ * alone, fail-over is switched off, or init fails (failover_open.c). After a failure close is still
+ * to be called. */
 int shmemhi_uars_open(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_port_t *port,
 		      uint32_t n_links, shmemhi_uars_t *uars);
 void shmemhi_uars_close(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_uars_t *uars);
