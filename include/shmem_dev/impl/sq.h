@@ -5,9 +5,9 @@
  *   reserve   One fetch-add gives WQEBBs and request numbers. The line is loaded in the same trip.
  *   space     Wait until the WQEBBs are free. Until a poster has published what it has reserved,
  *             every later poster waits for it. So it waits only for space, for its turn, for the
- *             lanes that it posts for, and for locks: the lock in `rung` and, with fail-over, if it
- *             carries out a switch or reports to the host meanwhile, the locks in `done` and in the
- *             latch's `reports`.
+ *             lanes that it posts for, for the end of a switch that another thread has begun, and
+ *             for locks: the lock in `rung` and, with fail-over, if it carries out a switch or
+ *             reports to the host meanwhile, the locks in `done` and in the latch's `reports`.
  *   write     The WQEs.
  *   turn      Wait until `ready` == first. The poster that has the turn is alone: everything before
  *             is written, and no later poster can publish.
@@ -17,8 +17,8 @@
  * `ready` again: it rings and publishes. Others wait. One that will not wait for its own completion
  * first marks its reservation as written; one that will does not mark, because it learns the number
  * of its CQE in its own turn. A poster that had to wait for its turn, marked or not, also publishes
- * the marked reservations that directly follow its own, about half a queue at most, and rings for
- * them.
+ * the reservations that directly follow its own and are marked with the epoch of `ready`, about
+ * half a queue at most, and if it rings, it rings for them, too.
  *
  * Which poster rings. A poster in its turn rings, unless
  *   - it was asked to defer its doorbell, and so was every other poster that it publishes for, and
@@ -26,14 +26,15 @@
  *   - it had to wait for its turn, another poster has reserved behind it, no batch ends here, and
  *     none of those that it publishes must ring now: the poster behind it then rings for all of
  *     them, or leaves them to the next one under the same conditions.
- * While `ready` has RUNG there is nothing to ring for, so no other thread rings: the poster in its
- * turn needs no lock. To leave its WQEBBs unrung it stores their first index to `rung`, then
- * publishes without RUNG. From then on whichever thread rings holds the lock in `rung`.
+ * While `ready` has RUNG there is nothing to ring for, so no other thread rings (a helper does in a
+ * switch, while no poster has the turn): the poster in its turn needs no lock. To leave its WQEBBs
+ * unrung it stores their first index to `rung`, then publishes without RUNG. From then on whichever
+ * thread rings holds the lock in `rung`.
  *
  * Interleavings considered
  *   A full queue. WQEBB i is free once i - depth is complete. Everything before a blocked poster
- *   gets published (its posters wait for still earlier WQEBBs only), is rung by the blocked poster
- *   itself, and each reservation requests a CQE. So its WQEBBs become free.
+ *   gets published (its posters wait for still earlier WQEBBs only). The blocked poster rings, if
+ *   no other thread has, for what it waits for; each reservation requests a CQE. So that completes.
  *
  *   A mark and the turn. The reservation of poster Q begins at index F. Poster P publishes up to F
  *   without having seen Q's mark; Q then reads ready == F, and has the turn. If P has seen the
@@ -47,7 +48,8 @@
 
 #include <shmem_dev/impl/cq.h>
 
-/* A reservation, by the thread that made it. */
+/* A reservation. A coalesced lane for which its leader has reserved has no `requests` here, and of
+ * the line only `path` and `queue` (shmemdi_lanes_share). */
 typedef struct shmemdi_reservation {
 	uint32_t wqebbs;
 	uint32_t requests;
@@ -210,8 +212,8 @@ SHMEMD_FN int shmemdi_sq_needs_slow_path(const shmemdi_chan_t *c,
 					    shmemdi_sq_space_index(c, reserved));
 }
 
-/* The slow path. A lone poster of a simple put hands its reservation over instead (impl/put.h):
- * keeping the keys that it has loaded across the wait would cost registers. */
+/* The slow path. The poster of a simple put or of a word, unless coalesced, hands its reservation
+ * over instead (impl/put.h): keeping its keys across the wait would cost registers. */
 SHMEMD_FN void shmemdi_sq_wait(const shmemdi_chan_t *c, shmemdi_call_t call,
 			       shmemdi_reservation_t *reserved)
 {
@@ -294,7 +296,7 @@ typedef struct shmemdi_turn {
 	uint32_t cqes;   /* that they request; 0: this poster has nothing to publish */
 	int is_deferred; /* all of them were asked to defer the doorbell */
 	int is_now;      /* some of them were asked to ring it before they return */
-	int is_followed; /* another poster has reserved behind `end` */
+	int is_followed; /* another has reserved behind `end`; 0 if this one had the turn at once */
 } shmemdi_turn_t;
 
 /* The turn of a poster whose snapshot has ready == first. */
@@ -357,11 +359,9 @@ SHMEMD_FN int shmemdi_sq_is_followed(uint64_t resv, uint32_t end)
 }
 
 /* By a poster whose WQEs in [first, end) are written: get the turn, or return with turn.cqes 0 if
- * another poster has published them or the channel has failed. mark: the mark to store for posters
- * that have the turn earlier, or SHMEMD_MARK_NONE.
- *
- * A poll takes one trip to memory, and so does the load of the marks and of the reservation word
- * once the poster has the turn. Loaded in each poll they cost 32 warps on a channel 3 % (H200). */
+ * another has published them or the channel has failed. mark: to store for posters that have the
+ * turn earlier, or SHMEMD_MARK_NONE. A poll takes one trip to memory, and so do the loads in the
+ * turn, of marks and reservation word. In each poll they cost 32 warps on a channel 3 % (H200). */
 SHMEMD_FN shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t depth, uint32_t first,
 					      uint32_t end, uint64_t mark, int when)
 {
@@ -451,8 +451,8 @@ SHMEMD_FN void shmemdi_sq_set_ready(const shmemdi_chan_t *c, const shmemdi_turn_
 }
 
 /* May the doorbell of what this turn publishes be left to a waiter or to a later poster? Only if
- * every WQEBB that is not rung for was deferred too; otherwise a poster that relied on the next one
- * to ring would wait for ever. */
+ * the doorbell of every WQEBB that is not rung for was deferred. Otherwise the WQEs of a poster
+ * that relied on the next one to ring might never be sent: perhaps no thread waits for them. */
 SHMEMD_FN int shmemdi_sq_may_defer(const shmemdi_turn_t *turn)
 {
 	return turn->is_deferred &&
@@ -460,12 +460,11 @@ SHMEMD_FN int shmemdi_sq_may_defer(const shmemdi_turn_t *turn)
 }
 
 /* In the turn, before it publishes: keep `flush` from lagging 2^32 WQEBBs behind `ready`, where its
- * index would equal that of `ready` again and seem to cover what was never flushed.
- *
- * The poster of a flush READ stores its own end: what its turn publishes for others comes after the
- * READ. Any other poster whose turn reaches a multiple of 2^30 WQEBBs moves `flush` to 2^30 behind
- * its own WQEBBs if it lags by 2^30 or more. One that lags by less stays: a thread may be about to
- * wait for that READ. So at the next multiple it lags by 2^31 and one turn's WQEBBs at most. */
+ * index would equal that of `ready` again and seem to cover what was never flushed. The poster of a
+ * flush READ stores its own end: what its turn publishes for others comes after the READ. Any other
+ * poster whose turn reaches a multiple of 2^30 WQEBBs moves `flush` to 2^30 behind its own WQEBBs
+ * if it lags by 2^30 or more. One that lags by less stays: a thread may be about to wait for that
+ * READ. So at the next multiple it lags by 2^31 and one turn's WQEBBs at most. */
 #define SHMEMDI_FLUSH_LOG_STEP 30u
 
 SHMEMD_FN int shmemdi_sq_ends_step(uint32_t first, uint32_t end)
@@ -515,7 +514,8 @@ SHMEMD_FN void shmemdi_sq_publish(const shmemdi_chan_t *c, const shmemdi_pending
 }
 
 /* In the turn, with a `ready` of a later epoch than that of the WQEs: move them to the path that
- * the channel has now. Their ticket keeps naming the old queue, and is waited for by index. */
+ * the channel has now. Their ticket keeps naming the old queue, and is waited for by index. A flush
+ * READ, which `flush` has with the new epoch, is waited for by number (shmemdi_flush_wait). */
 SHMEMD_FN void shmemdi_sq_move(const shmemdi_chan_t *c, shmemdi_pending_t *at)
 {
 	shmemdi_line_t line = shmemdi_line(c->ch);
