@@ -15,7 +15,7 @@
  */
 SHMEMD_FN int shmemd_my_pe(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	shmemdi_check_filled(ctx, SHMEMDI_CALLER(NONE));
+	shmemdi_check_ctx_void(ctx, SHMEMDI_CALLER(NONE));
 	return ctx->my_pe;
 }
 
@@ -26,7 +26,7 @@ SHMEMD_FN int shmemd_my_pe(const shmemd_ctx_t *ctx SHMEMD_SITE)
  */
 SHMEMD_FN int shmemd_n_pes(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	shmemdi_check_filled(ctx, SHMEMDI_CALLER(NONE));
+	shmemdi_check_ctx_void(ctx, SHMEMDI_CALLER(NONE));
 	return ctx->n_pes;
 }
 

@@ -102,7 +102,7 @@ reason_t reasons[] = {
 	/* impl/switch.h */
 	ROW(shmemdi_switch, arch_unlock, 1, 2, RELAXED | CTA, STORES_IN_ORDER),
 	ROW(shmemdi_switch, arch_unlock, 2, 2, RELAXED, "wrong, and caught, but seldom."),
-	ROW(shmemdi_switch_order_ends, arch_unlock, 1, 1, RELAXED | CTA,
+	ROW(shmemdi_carry_out_end, arch_unlock, 1, 1, RELAXED | CTA,
 	    "harmless, nothing was changed under the lock."),
 	ROW(shmemdi_serve, arch_fence_acquire, 1, 1, GPU,
 	    "harmless, only threads of this GPU write WQEs."),

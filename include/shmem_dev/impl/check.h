@@ -45,8 +45,8 @@ SHMEMD_FN int shmemdi_check_ctx(const shmemd_ctx_t *ctx, shmemdi_call_t call)
 	return SHMEMD_ERR_BAD_CONTEXT;
 }
 
-/* Of functions that return no status. */
-SHMEMD_FN void shmemdi_check_filled(const shmemd_ctx_t *ctx, shmemdi_call_t call)
+/* shmemdi_check_ctx, for functions that return no status. */
+SHMEMD_FN void shmemdi_check_ctx_void(const shmemd_ctx_t *ctx, shmemdi_call_t call)
 {
 	(void)shmemdi_check_ctx(ctx, call);
 }
@@ -101,10 +101,11 @@ SHMEMD_FN int shmemdi_is_allocated(const shmemd_ctx_t *ctx, uint64_t off, uint64
 
 /* Called at the start of a quiet (of all PEs or of one channel), a sync or a barrier. On the CPU it
  * checks that the sources of this PE's nbi operations still hold what they held when those were
- * posted; after the call the program may change them. Waits and tests do not compare them, and drop
- * them once a word has the awaited value: in an exchange in place, the peer's answer is in the
- * source before the wait for it begins. So does shmemd_channel_poll. The sources of this PE's
- * operations on all PEs and channels are compared and dropped together. The error is latched. */
+ * posted; after the call the program may change them. All sources of this PE, whatever PE or
+ * channel they go to, are compared and dropped together. The error is latched. Waits and tests,
+ * once a word has the awaited value, and g, shmemd_signal_fetch and shmemd_channel_poll drop them
+ * without a comparison (shmemdi_sources_drop): in an exchange in place, the peer's answer is in the
+ * source before the wait for it begins. */
 SHMEMD_FN void shmemdi_check_sources(const shmemd_ctx_t *ctx, shmemdi_call_t call)
 {
 	uint64_t nbytes = shmemd_arch_nbi_changed();
@@ -154,8 +155,10 @@ SHMEMD_FN int shmemdi_check_equal(const shmemd_ctx_t *ctx, shmemdi_call_t call, 
 			       shmemd_arch_popc(same));
 }
 
-/* After a word had the value that the caller waited or tested for: its writer may have read what
- * was sent, so sources of nbi operations may change from now on. */
+/* The sources of this PE's nbi operations may change from now on. Called by waits and tests when a
+ * word has the awaited value, since its writer may have read what was sent; by g and
+ * shmemd_signal_fetch, whatever the value, since the program may compare it; and by
+ * shmemd_channel_poll when it returns *is_done 1. */
 SHMEMD_FN void shmemdi_sources_drop(void)
 {
 	shmemd_arch_nbi_forget();
@@ -180,7 +183,7 @@ SHMEMD_FN void shmemdi_sources_drop(void)
 {
 }
 
-SHMEMD_FN void shmemdi_check_filled(const shmemd_ctx_t *ctx, shmemdi_call_t call)
+SHMEMD_FN void shmemdi_check_ctx_void(const shmemd_ctx_t *ctx, shmemdi_call_t call)
 {
 	(void)ctx;
 	(void)call;

@@ -41,7 +41,7 @@ SHMEMD_FN shmemdi_ep_t shmemdi_ep_k(const shmemd_ctx_t *ctx, int pe, uint32_t k)
 	return ep;
 }
 
-/* The same, for a function that is rare. */
+/* The same, for a function that waits, is seldom called or need not be fast. */
 SHMEMD_FN_COLD void shmemdi_ep_load(shmemdi_ref_t ref, shmemdi_ep_t *ep)
 {
 	ep = (shmemdi_ep_t *)shmemd_arch_as_local(ep);
@@ -139,9 +139,9 @@ SHMEMD_FN uint64_t shmemdi_covered(const shmemdi_ep_t *ep, const shmemd_key_t *e
 }
 
 /* Do both ends of the transfer stay within a granule each? Then one WQE covers it, whatever the
- * keys. */
-SHMEMD_FN int shmemdi_is_one_wqe(const shmemdi_ep_t *ep, const void *sym, const void *local,
-				 uint64_t nbytes)
+ * keys: a granule has at most SHMEMD_MLX5_MAX_MSG bytes. */
+SHMEMD_FN int shmemdi_stays_in_granules(const shmemdi_ep_t *ep, const void *sym, const void *local,
+					uint64_t nbytes)
 {
 	uint64_t remote = shmemdi_offset(ep, sym), own = shmemdi_offset(ep, local);
 	uint64_t last = nbytes - 1;
@@ -166,7 +166,7 @@ SHMEMD_FN uint64_t shmemdi_segment(const shmemdi_ep_t *ep, const void *sym, cons
 		return 0;
 	if (is_inline && nbytes > SHMEMD_MLX5_INLINE_MAX)
 		nbytes = SHMEMD_MLX5_INLINE_MAX & ~3u;
-	if (shmemdi_is_one_wqe(ep, sym, is_inline ? ep->heap : local, nbytes))
+	if (shmemdi_stays_in_granules(ep, sym, is_inline ? ep->heap : local, nbytes))
 		return nbytes;
 	nbytes = shmemdi_least(nbytes, shmemdi_covered(ep, shmemdi_rkey(ep, sym), sym));
 	nbytes = shmemdi_least(nbytes, SHMEMD_MLX5_MAX_MSG);

@@ -60,10 +60,10 @@ typedef struct shmemdi_reservation {
 } shmemdi_reservation_t;
 
 /* A reservation and its snapshot, as far as its turn needs them. */
-typedef struct shmemdi_pending {
+typedef struct shmemdi_written {
 	uint64_t path, queue, doorbell, ready;
 	uint32_t first, end;
-} shmemdi_pending_t;
+} shmemdi_written_t;
 
 /* What the caller wants of a posting. */
 typedef struct shmemdi_how_t {
@@ -300,7 +300,7 @@ typedef struct shmemdi_turn {
 } shmemdi_turn_t;
 
 /* The turn of a poster whose snapshot has ready == first. */
-SHMEMD_FN shmemdi_turn_t shmemdi_turn_now(const shmemdi_pending_t *at, int when)
+SHMEMD_FN shmemdi_turn_t shmemdi_turn_now(const shmemdi_written_t *at, int when)
 {
 	shmemdi_turn_t turn = {
 		at->ready, at->end, 1, when == SHMEMD_RING_DEFERRED, when == SHMEMD_RING_NOW, 0};
@@ -408,7 +408,7 @@ SHMEMD_FN shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t dep
 }
 
 /* The mark that a poster leaves: none if it needs the number of its CQE, to wait for it. */
-SHMEMD_FN uint64_t shmemdi_sq_mark_word(const shmemdi_pending_t *at, shmemdi_how_t how)
+SHMEMD_FN uint64_t shmemdi_sq_mark_word(const shmemdi_written_t *at, shmemdi_how_t how)
 {
 	uint64_t low = SHMEMD_TAG(at->path);
 
@@ -422,7 +422,7 @@ SHMEMD_FN uint64_t shmemdi_sq_mark_word(const shmemdi_pending_t *at, shmemdi_how
 }
 
 /* In the turn: ring for everything before turn->end. */
-SHMEMD_FN void shmemdi_sq_ring(const shmemdi_chan_t *c, const shmemdi_pending_t *at,
+SHMEMD_FN void shmemdi_sq_ring(const shmemdi_chan_t *c, const shmemdi_written_t *at,
 			       const shmemdi_turn_t *turn)
 {
 	int needs_lock = !(turn->ready & SHMEMD_READY_RUNG);
@@ -472,7 +472,7 @@ SHMEMD_FN int shmemdi_sq_ends_step(uint32_t first, uint32_t end)
 	return (first ^ end) >> SHMEMDI_FLUSH_LOG_STEP != 0;
 }
 
-SHMEMD_FN void shmemdi_sq_note_flush(const shmemdi_chan_t *c, const shmemdi_pending_t *at,
+SHMEMD_FN void shmemdi_sq_note_flush(const shmemdi_chan_t *c, const shmemdi_written_t *at,
 				     shmemdi_how_t how, const shmemdi_turn_t *turn)
 {
 	uint32_t step = (uint32_t)1 << SHMEMDI_FLUSH_LOG_STEP, index = at->first - step;
@@ -488,7 +488,7 @@ SHMEMD_FN void shmemdi_sq_note_flush(const shmemdi_chan_t *c, const shmemdi_pend
 }
 
 /* In the turn: publish, and leave the doorbell to a later poster or to a waiter. */
-SHMEMD_FN void shmemdi_sq_publish_unrung(const shmemdi_chan_t *c, const shmemdi_pending_t *at,
+SHMEMD_FN void shmemdi_sq_publish_unrung(const shmemdi_chan_t *c, const shmemdi_written_t *at,
 					 const shmemdi_turn_t *turn)
 {
 	if (turn->ready & SHMEMD_READY_RUNG)
@@ -498,7 +498,7 @@ SHMEMD_FN void shmemdi_sq_publish_unrung(const shmemdi_chan_t *c, const shmemdi_
 }
 
 /* In the turn: publish, and ring if this poster must. */
-SHMEMD_FN void shmemdi_sq_publish(const shmemdi_chan_t *c, const shmemdi_pending_t *at,
+SHMEMD_FN void shmemdi_sq_publish(const shmemdi_chan_t *c, const shmemdi_written_t *at,
 				  const shmemdi_turn_t *turn)
 {
 	int is_left = shmemdi_sq_may_defer(turn) ||
@@ -516,7 +516,7 @@ SHMEMD_FN void shmemdi_sq_publish(const shmemdi_chan_t *c, const shmemdi_pending
 /* In the turn, with a `ready` of a later epoch than that of the WQEs: move them to the path that
  * the channel has now. Their ticket keeps naming the old queue, and is waited for by index. A flush
  * READ, which `flush` has with the new epoch, is waited for by number (shmemdi_flush_wait). */
-SHMEMD_FN void shmemdi_sq_move(const shmemdi_chan_t *c, shmemdi_pending_t *at)
+SHMEMD_FN void shmemdi_sq_move(const shmemdi_chan_t *c, shmemdi_written_t *at)
 {
 	shmemdi_line_t line = shmemdi_line(c->ch);
 	shmemdi_move_t to = {at->path, at->queue, line.path, line.queue, 0, 0, 0, 0};
@@ -529,7 +529,7 @@ SHMEMD_FN void shmemdi_sq_move(const shmemdi_chan_t *c, shmemdi_pending_t *at)
 
 /* By a poster that the plain case below does not cover, by the poster of a flush READ, and for work
  * requests (shmemdi_wr_post_lanes), whose code is small, not fast. Returns the ticket's word. */
-SHMEMD_FN_COLD uint64_t shmemdi_sq_submit_general(shmemdi_chan_t c, shmemdi_pending_t at,
+SHMEMD_FN_COLD uint64_t shmemdi_sq_submit_general(shmemdi_chan_t c, shmemdi_written_t at,
 						  shmemdi_how_t how)
 {
 	shmemdi_turn_t turn = shmemdi_turn_now(&at, how.when);
@@ -550,7 +550,7 @@ SHMEMD_FN_COLD uint64_t shmemdi_sq_submit_general(shmemdi_chan_t c, shmemdi_pend
 /* Has a poster with this snapshot the turn, and nothing to do in it but to publish and to ring or
  * leave the doorbell: no lock to take, no doorbell proxy, no flush to note? shmemdi_sq_submit
  * executes this for each post, so it has few comparisons. */
-SHMEMD_FN int shmemdi_sq_is_plain(const shmemdi_pending_t *at, int when)
+SHMEMD_FN int shmemdi_sq_is_plain(const shmemdi_written_t *at, int when)
 {
 	uint32_t flags = when == SHMEMD_RING_DEFERRED ? SHMEMD_READY_RUNG | SHMEMD_READY_DEFERRED
 						      : SHMEMD_READY_RUNG;
@@ -561,9 +561,9 @@ SHMEMD_FN int shmemdi_sq_is_plain(const shmemdi_pending_t *at, int when)
 	       ((uint32_t)at->ready & flags) != 0;
 }
 
-SHMEMD_FN shmemdi_pending_t shmemdi_sq_pending(const shmemdi_reservation_t *reserved)
+SHMEMD_FN shmemdi_written_t shmemdi_sq_pending(const shmemdi_reservation_t *reserved)
 {
-	shmemdi_pending_t at = {reserved->line.path,     reserved->line.queue,
+	shmemdi_written_t at = {reserved->line.path,     reserved->line.queue,
 				reserved->line.doorbell, reserved->line.ready,
 				reserved->first,         reserved->first + reserved->wqebbs};
 	return at;
@@ -579,7 +579,7 @@ SHMEMD_FN shmemdi_ticket_t shmemdi_sq_submit(const shmemdi_chan_t *c,
 					     const shmemdi_reservation_t *reserved,
 					     shmemdi_how_t how)
 {
-	shmemdi_pending_t at = shmemdi_sq_pending(reserved);
+	shmemdi_written_t at = shmemdi_sq_pending(reserved);
 	shmemdi_turn_t turn = shmemdi_turn_now(&at, how.when);
 	shmemdi_ticket_t ticket = {SHMEMD_READY_WORD(at.end, SHMEMD_READY_CQES(at.ready),
 						     SHMEMD_READY_EPOCH(at.ready)),

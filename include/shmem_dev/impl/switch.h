@@ -19,7 +19,8 @@
  *      and get those of the new queue pair;
  *   3. stores `path`, `queue` and `doorbell`, rings if there is anything to ring for, and stores
  *      `rung` if it has that lock;
- *   4. moves on the epoch of `ready`, and that of the reservation word;
+ *   4. changes `ready` to the new epoch, RUNG and the number of CQEs that the moved WQEs request,
+ *      and moves on the epoch of the reservation word unless it has done so as a helper;
  *   5. acknowledges the order with what it counted, and stores `done`, which ends the lock.
  *
  * Interleavings considered
@@ -226,7 +227,8 @@ typedef struct shmemdi_count_t {
 	uint32_t requests, reads;
 } shmemdi_count_t;
 
-/* Of those from `first` on, up to `limit` requests. */
+/* Count the requests of [first, end), and the READs among them, and stop when there are `limit`
+ * requests. */
 SHMEMD_FN shmemdi_count_t shmemdi_count(const shmemdi_chan_t *c, const shmemdi_move_t *m,
 					uint32_t first, uint32_t end, uint32_t limit)
 {
@@ -347,9 +349,11 @@ typedef struct shmemdi_end {
 	uint32_t request; /* request field of the reservation word at `ready` */
 } shmemdi_end_t;
 
-/* Write the WQEs of [done, ready) to the new queue, and count them in *result. Returns how many
- * CQEs they request; -1 if, by `executed`, the responder has executed more requests than [done,
- * ready) has: the host has read that number from the queue pair of another path. */
+/* Write the WQEs of [done, ready) to the new queue. *result gets how many requests are repeated,
+ * and how many callers of fetching atomics were told that their result is lost. Returns how many
+ * CQEs the WQEs request; -1 if `executed` is impossible, fewer requests than are complete or more
+ * than are published, for instance because the host has read that number from the queue pair of
+ * another path. */
 SHMEMD_FN int shmemdi_replay(const shmemdi_chan_t *c, const shmemdi_order_copy_t *o, uint64_t path,
 			     shmemdi_end_t at, shmemdi_switch_result_t *result)
 {
@@ -382,8 +386,8 @@ SHMEMD_FN int shmemdi_replay(const shmemdi_chan_t *c, const shmemdi_order_copy_t
 	return (int)moved.cqes;
 }
 
-/* With the locks that the head of this file names: everything but the words that others wait for.
- * Returns the new `ready`. */
+/* With the locks that the head of this file names: change the line and the queue, all but `rung`,
+ * `ready`, the reservation word and `done`. Returns the new `ready`. */
 SHMEMD_FN uint64_t shmemdi_switch_line(const shmemdi_chan_t *c, const shmemdi_order_copy_t *o,
 				       shmemdi_end_t at, shmemdi_switch_result_t *result)
 {
@@ -435,7 +439,7 @@ SHMEMD_FN void shmemdi_switch(const shmemdi_chan_t *c, const shmemdi_order_copy_
 /* An order to end the channel, or one for a channel that has ended: nothing is moved. A poster
  * whose snapshot is older than the failure may write to the queue at any later time, so its memory
  * is never used again: `ready` of a failed channel does not reach this index. */
-SHMEMD_FN void shmemdi_switch_order_ends(const shmemdi_chan_t *c, const shmemdi_order_copy_t *o)
+SHMEMD_FN void shmemdi_carry_out_end(const shmemdi_chan_t *c, const shmemdi_order_copy_t *o)
 {
 	uint64_t done = shmemdi_lock(&c->ch->done);
 	uint32_t never =
@@ -501,7 +505,7 @@ SHMEMD_FN_COLD void shmemdi_serve(const shmemd_ctx_t *ctx, const shmemd_channel_
 		return;
 	c = shmemdi_order_chan(ctx, &o);
 	if (SHMEMD_PATH_STATUS(o.path) || shmemdi_channel_status(&c)) {
-		shmemdi_switch_order_ends(&c, &o);
+		shmemdi_carry_out_end(&c, &o);
 		return;
 	}
 	ready = shmemd_arch_ld_relaxed_u64(&c.ch->ready);
