@@ -7,8 +7,8 @@
  *               none after an error reports success: so a success completes everything before it.
  *   in order    A thread that needs `done` to move reads CQEs in order, one thread at a time: a
  *               poster short of WQEBBs, a caller of shmemd_channel_poll or _space, one that waits
- *               for a bounce buffer or by index. So does a waiter that finds an error: the first
- *               CQE with an error has the cause.
+ *               for a bounce buffer or by index, the thread that switches the channel. So does a
+ *               waiter that finds an error: the first CQE with an error has the cause.
  *
  * Interleavings considered
  *   A waiter comes late. Its CQE's place may hold the CQE of a later lap already; then `done` has
@@ -98,7 +98,8 @@ SHMEMD_FN int shmemdi_cqe_completes(uint64_t tail, uint64_t path, uint64_t word)
 	       (uint16_t)(end - 1 - shmemdi_cqe_counter(tail)) <= 1;
 }
 
-/* Look once at a ticket's CQE. Returns whether it is there: everything before it is complete. */
+/* Look once at a ticket's CQE. Returns whether it is there and says success: everything before it
+ * is complete. */
 SHMEMD_FN int shmemdi_cq_look(const shmemdi_chan_t *c, shmemdi_ticket_t t)
 {
 	uint64_t tail = shmemdi_cqe_tail(c, t.queue, SHMEMD_READY_CQES(t.word));

@@ -54,9 +54,10 @@ SHMEMD_FN int shmemdi_syndrome_status(uint32_t syndrome)
 	return SHMEMD_ERR_REFUSED;
 }
 
-/* The operation that the error record names for a WQE, as far as its opcode tells: the one that it
- * belongs to, but a quiet for a DUMP, whose WQE does not say whether it follows the READ of a get
- * or a fetching atomic. */
+/* The operation that the error record names for a WQE, from its opcode alone: PUT for every WRITE
+ * (also of a p, a signal, a packed value or a flag of a sync), GET for every READ (also of a g, a
+ * fetch or a quiet), ATOMIC for every atomic (also a signal that is added), QUIET for a DUMP, whose
+ * WQE does not say whether it follows the READ of a get or a fetching atomic. */
 SHMEMD_FN uint32_t shmemdi_wqe_op(uint32_t opcode)
 {
 	if (opcode == SHMEMD_MLX5_RDMA_WRITE)

@@ -57,8 +57,7 @@ SHMEMD_FN void shmemdi_cqe_error(const shmemdi_chan_t *c, shmemdi_call_t call, c
 }
 
 /* CQEs that were requested from number `next` on: at most one lap of the queue, within which a
- * CQE's owner bit tells whether it is there. The result only says where to look; it may be wrong if
- * `ready` and `next` are of different paths. */
+ * CQE's owner bit tells whether it is there. The result only says where to look. */
 SHMEMD_FN uint32_t shmemdi_cqes_due(uint64_t ready, uint32_t next, uint32_t depth)
 {
 	uint32_t n = (SHMEMD_READY_CQES(ready) - next) & 0xffff;
@@ -67,9 +66,9 @@ SHMEMD_FN uint32_t shmemdi_cqes_due(uint64_t ready, uint32_t next, uint32_t dept
 }
 
 /* By the thread that holds the lock of `done`: read the next CQE if it is there, and return the new
- * `done`. If more than depth / 8 WQEBBs are outstanding, also probe the CQEs an eighth and half of
- * those outstanding ahead: a success there completes everything before it. Coalesced lanes share a
- * CQE, so CQEs can be far fewer than WQEBBs. */
+ * `done`. If more than depth / 8 WQEBBs are outstanding, also probe two later CQEs, an eighth and
+ * half of the outstanding CQEs further on: a success there completes everything before it.
+ * Coalesced lanes share a CQE, so CQEs can be far fewer than WQEBBs. */
 SHMEMD_FN_COLD uint64_t shmemdi_cq_read(const shmemdi_chan_t *c, shmemdi_call_t call, uint64_t done)
 {
 	c = (const shmemdi_chan_t *)shmemd_arch_as_local(c);

@@ -18,7 +18,7 @@
 typedef struct shmemdi_chan_t {
 	shmemd_channel_t *ch;
 	const shmemd_ctx_t *ctx; /* in memory: for failures, waits, and what is rarely needed */
-	int pe;                  /* of the team */
+	int pe;                  /* of the team; -1: not known (shmemdi_order_chan) */
 	uint32_t world_pe;
 	uint32_t k;        /* the channel's number */
 	uint32_t flags;    /* SHMEMD_CTX_* */
@@ -41,8 +41,9 @@ SHMEMD_FN shmemdi_chan_t shmemdi_chan(const shmemd_ctx_t *ctx, int pe, uint32_t 
 	return c;
 }
 
-/* What names a channel. Functions that are rare take it, and load the rest from the context in
- * memory: the values of a shmemdi_chan_t would take registers from whatever calls them. */
+/* What names a channel. Functions that wait, that need not be fast, or that post for coalesced
+ * lanes take it, and load the rest from the context in memory: the values of a shmemdi_chan_t would
+ * take registers from whatever calls them. */
 typedef struct shmemdi_ref_t {
 	const shmemd_ctx_t *ctx;
 	int pe;
@@ -55,7 +56,8 @@ SHMEMD_FN shmemdi_ref_t shmemdi_ref(const shmemdi_chan_t *c)
 	return ref;
 }
 
-/* The channel so named, for a function that is rare: one copy of the loads for a unit. */
+/* The channel so named, for a function that waits or need not be fast: one copy of the loads for a
+ * unit. */
 SHMEMD_FN_COLD void shmemdi_chan_load(shmemdi_ref_t ref, shmemdi_chan_t *c)
 {
 	c = (shmemdi_chan_t *)shmemd_arch_as_local(c);
