@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* What operations call if they are more than accesses to a heap that is mapped at the constant
- * stride: checks of the arguments, the choice of the transport, the NIC path. They do for PEs that
- * are mapped elsewhere or not at all; for atomics in a team without SHMEMD_CTX_SM_ATOMICS; for puts
- * with a signal in a team of mixed transport; and always in check builds.
+ * stride: checks of the arguments, the choice of the transport, the NIC path. Operations call these
+ * functions for PEs that are mapped elsewhere or not at all; for atomics, and for puts with a
+ * signal that is added, in a team without SHMEMD_CTX_SM_ATOMICS; for signals that are stored after
+ * data in a team of mixed transport; and always in check builds.
  *
  * By default functions of the unit, out of line, do that, except that a thread that posts for
  * itself reserves inline (shmemdi_put_of_thread; not for a p). In a call that returns nothing (put,
@@ -113,8 +114,8 @@ SHMEMD_FN int shmemdi_flush_channel_to(const shmemd_ctx_t *device_copy, shmemdi_
 }
 
 /* Before stores to mapped memory of a PE that is also sent RDMA operations: complete what this
- * thread, or a thread that synchronised with it, has sent. Costs a round trip only if there was
- * anything. */
+ * thread, or a thread that synchronised with it, has sent to it on the context's channel. Costs a
+ * round trip only if there was anything. */
 SHMEMD_FN int shmemdi_flush_before_store(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe)
 {
 	if (!(ctx->flags & SHMEMD_CTX_MIXED_TRANSPORT))
@@ -270,7 +271,7 @@ SHMEMD_FN int shmemdi_put_unmapped(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 /* get */
 
 /* By NIC, called by all threads of op.g: the first one posts. Into memory that is not registered it
- * is complete on return. */
+ * is complete when the threads of the first warp return. */
 SHMEMD_FN int shmemdi_nic_get_group(shmemdi_ref_t ref, shmemdi_op_t op)
 {
 	int status = SHMEMD_OK;

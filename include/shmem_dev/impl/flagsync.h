@@ -87,7 +87,8 @@ SHMEMD_FN int shmemdi_flags_send(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 }
 
 /* Is the member in the same sync, but in another collective? A member whose flag has a later number
- * has finished this sync, so it called the same collective. */
+ * has finished this sync; in a check build it compared the collectives there, and they were the
+ * same. */
 SHMEMD_FN int shmemdi_flag_check(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe,
 				 uint64_t seen, uint64_t flag)
 {
@@ -113,8 +114,9 @@ SHMEMD_FN int shmemdi_flag_status(const shmemd_ctx_t *ctx, shmemdi_call_t call, 
 	return status;
 }
 
-/* Do the flags carry statuses? Not in a job without NICs, where no quiet fails. A unit with
- * SHMEMD_NO_NIC runs in any job, and another unit's barrier may have failed there. */
+/* Do the flags carry statuses? In a unit with the NIC path, not if the job has no NICs, where no
+ * quiet fails. In a unit with SHMEMD_NO_NIC always: it may run in a job with NICs, where the
+ * barrier of another unit may have failed. */
 SHMEMD_FN int shmemdi_flags_have_status(int has_nic)
 {
 	return has_nic || !SHMEMDI_WITH_NIC;
@@ -227,7 +229,7 @@ SHMEMD_FN int shmemdi_sync_steps(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 	return status;
 }
 
-/* Where NICs reach members: a call, which waits for a round trip. */
+/* Where NICs reach members: a call, since it waits for the network anyway. */
 SHMEMD_FN_COLD int shmemdi_sync_nic(const shmemd_ctx_t *device_copy, shmemdi_call_t call,
 				    shmemd_group_t g, shmemdi_limit_t limit, uint32_t k)
 {

@@ -5,9 +5,9 @@
  *
  * On an H200 a warp that has its SM to itself takes about 6 cycles for an instruction that depends
  * on the one before, and several times as many for a load of the context: the instructions before
- * the store, and those between fence and signal, together take a tenth of a round trip. PEs at the
- * stride and other mapped PEs share the code after the choice of the transport: only the distance
- * to the heap differs.
+ * the store, and those between fence and signal, together take a tenth of a round trip. In puts,
+ * gets and puts with a signal, PEs at the stride and other mapped PEs share the code after the
+ * choice of the transport: only the distance to the heap differs.
  * The address of the caller's context is handed only to inline functions; others get
  * ctx->device_copy, also that which records an error, except in check builds. So the compiler knows
  * that no store changes the context, and loads its fields once. */
@@ -73,12 +73,12 @@ SHMEMD_FN int shmemdi_op_is_units(shmemdi_op_t op)
 	return shmemdi_copy_is_units(op.sym, op.local, op.nbytes);
 }
 
-/* Does this thread of a block have nothing to copy? If the operation is small, most warps have not,
- * and all that they execute before the next barrier delays the block: an instruction of 32 warps
- * takes 8 cycles. A put with signal tests this before the addresses are computed: 16 bytes by a
- * block took 3.1 us a round trip, not 3.2 (two PEs on an H200). A put and a quiet became slower by
- * it, 1.70 us, not 1.64: the test delays the warp that copies, too, and the fences of the idle
- * warps are then before its own. */
+/* Has this thread of a block or of a run of warps certainly nothing to copy? If the operation is
+ * small, most warps have nothing, and all that they execute before the next barrier delays the
+ * block: an instruction of 32 warps takes 8 cycles. A put with signal tests this before the
+ * addresses are computed: 16 bytes by a block took 3.1 us a round trip, not 3.2 (two PEs on an
+ * H200). A put and a quiet became slower by it, 1.70 us, not 1.64: the test delays the warp that
+ * copies, too, and the fences of the idle warps are then before its own. */
 SHMEMD_FN int shmemdi_op_is_idle(shmemdi_op_t op)
 {
 	return op.g.bar != SHMEMDI_BAR_NONE && op.g.bar != SHMEMDI_BAR_WARP &&
@@ -99,7 +99,7 @@ SHMEMD_FN void shmemdi_get_part(shmemdi_op_t op, int64_t shift)
 		     shmemdi_op_is_units(op));
 }
 
-/* The threads of op.g have come, with equal arguments. */
+/* All threads of op.g have come, and the lanes of each warp pass equal arguments. */
 SHMEMD_FN int shmemdi_check_op(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
 #ifdef SHMEMD_CHECK

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Work requests of any kind, posted by the calling thread; threads that call for themselves,
- * converged, are coalesced. This code, of which a unit has one copy, is for operations that wait
- * for a round trip or are rare: gets, fetching atomics, packed values, small blocking puts, puts
- * from unregistered memory, puts whose data take several WQEs, and reservations whose posters took
- * the slow path. What is frequent has code of its own in impl/put.h and impl/quiet.h, in which kind
- * and form are constants.
+ * converged, are coalesced. This code, of which a unit has one copy, is for what waits for a round
+ * trip, is rare, or need not be fast: gets, fetching atomics, packed values, puts that are not
+ * simple (shmemdi_is_simple), and simple puts and words for which a thread that is not coalesced
+ * has reserved if its snapshot needs the slow path. What is frequent has code of its own in
+ * impl/put.h and impl/quiet.h, in which kind and form are constants.
  *
  * Functions return a status, and record errors. */
 #ifndef SHMEMD_IMPL_POST_H
@@ -16,8 +16,8 @@
 #include <shmem_dev/impl/p2p.h>
 #include <shmem_dev/impl/sq.h>
 
-/* The opcode of kind (shmemdi_word_op). FETCH is a READ, ADDF a loop, STORE a WRITE: not here. An
- * XOR is an addition without carries. */
+/* The opcode of kind (shmemdi_word_op). FETCH and LOAD are READs, ADDF is a loop, STORE a WRITE:
+ * not here. An XOR is an addition without carries. */
 SHMEMD_FN uint32_t shmemdi_nic_opcode(int kind, uint32_t width)
 {
 	uint32_t plain = kind == SHMEMDI_AMO_ADD ? SHMEMD_MLX5_ATOMIC_FA : SHMEMD_MLX5_ATOMIC_CS;
