@@ -25,7 +25,7 @@ BULK_MISTAKES = [
     ("BULK_PUT_WAIT", "bulk: memory is put, and nobody waits until it is written",
      "impl/bulk.h", "{{shmemd_arch_bulk_wait()|(void)0}}; for (i = 0;", "bulk", "put_memory"),
     ("BULK_PUT_SYNC", "bulk: threads return while their leader still reads src",
-     "impl/bulk.h", "has told, all may rely on. */ {{shmemd_group_sync(op.g)|(void)0}};",
+     "impl/bulk.h", "sync all may rely on that. */ {{shmemd_group_sync(op.g)|(void)0}};",
      "bulk", "put_memory"),
     ("BULK_GET_SYNC", "bulk: threads return before their leader has the data",
      "impl/bulk.h", "{{shmemd_group_sync(op.g)|(void)0}}; return SHMEMD_OK", "bulk", "get_memory"),

@@ -17,7 +17,7 @@ typedef uint16_t __attribute__((__may_alias__)) shmemdi_any_u16;
 typedef uint32_t __attribute__((__may_alias__)) shmemdi_any_u32;
 typedef uint64_t __attribute__((__may_alias__)) shmemdi_any_u64;
 
-/* value: aligned to width, the bytes of the word. */
+/* value: where the word goes, aligned to its width. */
 SHMEMD_FN void shmemdi_bits_out(void *value, uint64_t bits, uint32_t width)
 {
 	switch (width) {

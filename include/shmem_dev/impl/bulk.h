@@ -23,7 +23,8 @@
 #define SHMEMDI_BULK_HEAD (SHMEMDI_BULK_BUFFERS * 8)
 #define SHMEMDI_BULK_MIN_NBYTES (SHMEMDI_BULK_HEAD + SHMEMDI_BULK_BUFFERS * 16)
 
-/* Copy through shared memory, by one thread. Multiples of 16; complete on return.
+/* Copy through shared memory, by one thread. Multiples of 16. On return the data count as stored by
+ * this thread.
  *
  * With 8 buffers and loads 6 pieces ahead of the stores, the buffer to refill is that of the
  * third-last store: wait until all stores but the last two have read their buffers. */
@@ -115,7 +116,7 @@ SHMEMD_FN void shmemdi_put_bulk(const shmemd_ctx_t *ctx, shmemdi_op_t op, void *
 		if (op.g.rank == 0)
 			shmemdi_bulk_pipe(shmemdi_p2p_at(ctx, base, op.sym), op.local, op.nbytes,
 					  (char *)shared, shared_nbytes);
-		/* What the leader's wait has told, all may rely on. */
+		/* The leader has waited for the engine; after the sync all may rely on that. */
 		shmemd_group_sync(op.g);
 	}
 }
@@ -152,8 +153,8 @@ SHMEMD_FN void shmemdi_tile_written(shmemd_group_t g)
 		shmemd_arch_fence_bulk_global();
 }
 
-/* Each tile is a bulk group of its leader, also one that the engine did not take: wait_read counts
- * them. */
+/* Each tile is a bulk group of its leader, also one that the engine did not take (none if the
+ * context is refused): wait_read counts them. */
 SHMEMD_FN void shmemdi_tile_posted(shmemd_group_t g)
 {
 	if (SHMEMD_ARCH_HAS_BULK && g.rank == 0)

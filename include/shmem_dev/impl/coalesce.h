@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Lanes of a warp that post together: threads that are converged at the same call with the same
- * channel. Each posts an operation of its own; they share a reservation, a fence and a doorbell. */
+ * channel. Each posts an operation of its own, except in a flush, where one posts for all; they
+ * share a reservation, a fence and a doorbell. */
 #ifndef SHMEMD_IMPL_COALESCE_H
 #define SHMEMD_IMPL_COALESCE_H
 
@@ -21,8 +22,8 @@ SHMEMD_FN shmemdi_lanes_t shmemdi_lanes_self(void)
 	return lanes;
 }
 
-/* The lanes that are converged here with the same `key`. What they do together is the same for
- * equal keys. */
+/* The lanes that are converged here with the same `key`. The caller chooses the key so that lanes
+ * with equal keys can do their work together. */
 SHMEMD_FN shmemdi_lanes_t shmemdi_lanes_coalesced(uint64_t key)
 {
 	uint32_t lane = shmemd_arch_lane();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Reports of a path's faults to the host (abi/fault.h), where faults of paths are tolerated. Called
- * seldom, by threads that have found an error CQE or waited for too long. The functions take the
- * addresses of the channel and of its context, and the channel's index: a shmemdi_chan_t would be
- * kept in memory for the call. */
+ * seldom, by threads that have found an error CQE or waited for too long. The functions out of line
+ * take the addresses of the channel and of its context, and the channel's index: a shmemdi_chan_t
+ * would be kept in memory for the call. */
 #ifndef SHMEMD_IMPL_REPORT_H
 #define SHMEMD_IMPL_REPORT_H
 

@@ -172,8 +172,8 @@ SHMEMD_FN void shmemdi_wqe_amo(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, shmemdi_me
 		shmemdi_wqe_amo4(q, amo);
 	else
 		shmemdi_wqe_amo8(q, amo);
-	/* The data segment is the fourth or the fifth. All indices are constants: an index that is
-	 * computed would keep the WQE in local memory, not in registers. */
+	/* The data segment is the fourth or the fifth unit of 16 bytes. All indices are constants:
+	 * an index that is computed would keep the WQE in local memory, not in registers. */
 	shmemdi_wqe_data(&data, 0, local, width);
 	for (i = 0; i < 4; i++) {
 		q->w[12 + i] = units == 4 ? data.w[i] : q->w[12 + i];
