@@ -27,14 +27,14 @@ static int make_queues(ring_queues_t *q, const post_memory_t *m)
 }
 
 /* Queues in host memory with GPU-scope fences exist only for a comparison with the limit: the
- * runtime sets SHMEMD_CTX_QUEUES_ON_GPU only for queues on the GPU. */
+ * runtime sets SHMEMD_CTX_NIC_GPU_SCOPE only for queues on the GPU. */
 static void *reset(const post_memory_t *m, const post_row_t *row, uint32_t)
 {
 	static ring_queues_t places[2];
 	ring_queues_t *q = &places[m->is_pinned];
 
 	if ((q->args.times == NULL && make_queues(q, m)) ||
-	    ring_queues_reset(q, row->fences == POST_GPU ? SHMEMD_CTX_QUEUES_ON_GPU : 0,
+	    ring_queues_reset(q, row->fences == POST_GPU ? SHMEMD_CTX_NIC_GPU_SCOPE : 0,
 			      row->record == POST_NO_RECORD ? SHMEMD_PATH_NO_RECORD : 0, 0))
 		return NULL;
 	return &q->args.ctx;

@@ -124,7 +124,7 @@ int ring_queues_make(ring_queues_t *q, int is_pinned)
 					   0, 128),
 				"clearing records"))
 			return 1;
-	return ring_queues_reset(q, is_pinned ? 0 : SHMEMD_CTX_QUEUES_ON_GPU, 0, 0);
+	return ring_queues_reset(q, is_pinned ? 0 : SHMEMD_CTX_NIC_GPU_SCOPE, 0, 0);
 }
 
 static void reset_channel(ring_queues_t *q, uint32_t k, uint32_t path_flags, uint32_t n)
@@ -146,7 +146,7 @@ int ring_queues_reset(ring_queues_t *q, uint32_t ctx_flags, uint32_t path_flags,
 {
 	shmemd_ctx_t *ctx = &q->args.ctx;
 
-	ctx->flags = SHMEMD_CTX_NIC | SHMEMD_CTX_WORLD | ctx_flags;
+	ctx->flags = SHMEMD_CTX_NIC | SHMEMD_CTX_WORLD_NUMBERS | ctx_flags;
 	for (uint32_t k = 0; k < RING_MAX_CHANNELS; k++)
 		reset_channel(q, k, path_flags, n);
 	return ring_failed(cudaMemcpy((void *)ctx->device_copy, ctx, sizeof(*ctx),

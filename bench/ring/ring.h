@@ -73,7 +73,7 @@ typedef struct ring_queues {
 
 /* Return 0, or 1 after printing a line. Memory is never freed: it ends with the process. */
 
-/* Queues for the sink. Those in device memory have SHMEMD_CTX_QUEUES_ON_GPU. */
+/* Queues for the sink. Those in device memory have SHMEMD_CTX_NIC_GPU_SCOPE. */
 int ring_queues_make(ring_queues_t *q, int is_pinned);
 
 /* Make queues in the given memory. */
@@ -81,7 +81,7 @@ int ring_queues_make_in(ring_queues_t *q, const ring_memory_t *m);
 
 /* Put the channels into the state after n WQEBBs, each of which requested a CQE: published and
  * rung, and no CQE read. Does not change the sinks and the memory of the queues. ctx_flags:
- * SHMEMD_CTX_QUEUES_ON_GPU or 0; path_flags: SHMEMD_PATH_*. */
+ * SHMEMD_CTX_NIC_GPU_SCOPE or 0; path_flags: SHMEMD_PATH_*. */
 int ring_queues_reset(ring_queues_t *q, uint32_t ctx_flags, uint32_t path_flags, uint32_t n);
 
 /* Read the words of the channels into q->copy. */

@@ -146,7 +146,7 @@ static int by_value(const void *a, const void *b)
 
 static int wait_point(ring_queues_t *q, wait_args_t *a, const struct wait *w)
 {
-	const uint32_t flags = q->args.ctx.flags & SHMEMD_CTX_QUEUES_ON_GPU;
+	const uint32_t flags = q->args.ctx.flags & SHMEMD_CTX_NIC_GPU_SCOPE;
 	uint64_t all[FIGURES];
 	uint32_t n = 0;
 

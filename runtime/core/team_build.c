@@ -136,7 +136,7 @@ static void add_own_flags(const shmemh_t *job, shmemhi_team_t *team)
 	int n_nic = 0;
 
 	if (is_world(job, team))
-		team->ctx_flags |= SHMEMD_CTX_WORLD;
+		team->ctx_flags |= SHMEMD_CTX_WORLD_NUMBERS;
 	for (int i = 0; i < team->n_pes; i++)
 		n_nic += shmemhi_ib_reaches(job, team->world_pe[i]);
 	team->mapped_span = team->n_pes;

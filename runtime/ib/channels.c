@@ -131,7 +131,7 @@ uint32_t shmemhi_ib_ctx_flags(const shmemh_t *job)
 	/* The CPU doorbell proxy reads the producer words from host memory, so WQEs need system
 	 * scope. */
 	if (job->ib->has_gpu_queues && !job->ib->links[0].producer)
-		flags |= SHMEMD_CTX_QUEUES_ON_GPU;
+		flags |= SHMEMD_CTX_NIC_GPU_SCOPE;
 	return flags;
 }
 

@@ -37,7 +37,7 @@ const char *shmemhi_ib_standby(const shmemh_t *job, int pe);
 /* Distance of this PE's GPU from its home port or its stand-by: SHMEMHI_CLASS_* (topo/class.h). */
 int shmemhi_ib_class(const shmemh_t *job, int is_standby);
 
-/* SHMEMD_CTX_FT, DUMP_AFTER_READ and QUEUES_ON_GPU, as far as they apply to this PE. */
+/* SHMEMD_CTX_FT, DUMP_AFTER_READ and NIC_GPU_SCOPE, as far as they apply to this PE. */
 uint32_t shmemhi_ib_ctx_flags(const shmemh_t *job);
 
 /* Warn if this PE's GPU may observe a signal by NIC before its data. Returns whether it warned. */

@@ -31,7 +31,7 @@ static inline void service_fill(service_memory_t *m, service_memory_t *at,
 	m->ctx.n_pes = 1;
 	m->ctx.n_channels = m->ctx.n_world = 1;
 	m->ctx.geometry = SHMEMD_GEOMETRY(0, 6, 0, 0);
-	m->ctx.flags = SHMEMD_CTX_NIC | SHMEMD_CTX_WORLD | SHMEMD_CTX_FT;
+	m->ctx.flags = SHMEMD_CTX_NIC | SHMEMD_CTX_WORLD_NUMBERS | SHMEMD_CTX_FT;
 	m->ctx.switch_order = order;
 	m->ctx.faults = faults;
 }

@@ -100,7 +100,7 @@ SHMEMD_KERNEL(failed_quiet_kernel, no_nic_params_t, p)
 							       next << 16, PES_LIMIT_NS));
 		}
 		sync[SHMEMD_SYNC_NUMBER] = next;
-		sync[SHMEMD_SYNC_SENT] = flag;
+		sync[SHMEMD_SYNC_LAST] = flag;
 	}
 	scope_report(p.status, 2, shmemd_barrier_for(&p.ctx, PES_LIMIT_NS));
 }

@@ -248,7 +248,7 @@ static int reversed_team(pes_t *pes)
 	p.ctx.mapped_span = (uint32_t)pes->n_pes;
 	p.ctx.n_strided = p.ctx.n_strided == n ? p.ctx.n_strided : 0;
 	p.ctx.mapped_stride = -p.ctx.mapped_stride;
-	p.ctx.flags &= ~SHMEMD_CTX_WORLD;
+	p.ctx.flags &= ~SHMEMD_CTX_WORLD_NUMBERS;
 	p.ctx.my_pe = pes->n_pes - 1 - pes->pe;
 	p.ctx.device_copy = p.device_copy;
 	PES_TRY(pes, run_copy(p.device_copy, &p.ctx, sizeof(p.ctx)));

@@ -168,7 +168,7 @@ SHMEMD_KERNEL(all_kernel, sync_params_t, p)
 	shmemd_ctx_t smaller = p.ctx;
 	int status, round;
 
-	smaller.flags &= ~SHMEMD_CTX_WORLD;
+	smaller.flags &= ~SHMEMD_CTX_WORLD_NUMBERS;
 	if (!scope_has(p.scope))
 		return;
 	for (round = 0; round < 4; round++) {

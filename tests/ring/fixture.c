@@ -355,7 +355,7 @@ static uint32_t flags_of(void)
 {
 	const uint32_t all = (1u << plan.n_pes) - 1;
 
-	return plan.flags | SHMEMD_CTX_NIC | SHMEMD_CTX_WORLD |
+	return plan.flags | SHMEMD_CTX_NIC | SHMEMD_CTX_WORLD_NUMBERS |
 	       (plan.has_paths ? SHMEMD_CTX_FT : 0) |
 	       ((plan.mapped & all) == all ? SHMEMD_CTX_ALL_MAPPED : 0) |
 	       (plan.mapped && !(plan.flags & SHMEMD_CTX_SM_ATOMICS) ? SHMEMD_CTX_MIXED_TRANSPORT

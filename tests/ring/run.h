@@ -43,7 +43,7 @@ static inline void take_nic_away(shmemd_ctx_t *ctx)
 	ctx->bounces = NULL;
 	ctx->n_channels = 0;
 	ctx->used = NULL;
-	ctx->flags = SHMEMD_CTX_SM_ATOMICS | SHMEMD_CTX_ALL_MAPPED | SHMEMD_CTX_WORLD;
+	ctx->flags = SHMEMD_CTX_SM_ATOMICS | SHMEMD_CTX_ALL_MAPPED | SHMEMD_CTX_WORLD_NUMBERS;
 }
 
 void run_once(const rig_test_t *t); /* round robin */

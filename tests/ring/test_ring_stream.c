@@ -222,7 +222,7 @@ static void stores_to_all_memory_are_covered(void **state)
 
 		if (way == ALONE)
 			t.n_blocks = 1;
-		t.plan.flags = SHMEMD_CTX_QUEUES_ON_GPU;
+		t.plan.flags = SHMEMD_CTX_NIC_GPU_SCOPE;
 		__atomic_store_n(&n_fences, 0, __ATOMIC_RELAXED);
 		run_once(&t);
 	}
@@ -258,7 +258,7 @@ static void stores_are_before_tiles(void **state)
 
 	(void)state;
 	t.plan.mapped = 3;
-	t.plan.flags = SHMEMD_CTX_QUEUES_ON_GPU;
+	t.plan.flags = SHMEMD_CTX_NIC_GPU_SCOPE;
 	__atomic_store_n(&n_fences, 0, __ATOMIC_RELAXED);
 	run_once(&t);
 }

@@ -43,7 +43,8 @@ static int team_context(const rig_params_t *p, const struct team *team, shmemd_c
 	ctx->mapped_span = (uint32_t)team->n;
 	ctx->causes = causes;
 	ctx->sync = word_of(ctx, TEAM_SYNC);
-	ctx->flags &= ~(SHMEMD_CTX_WORLD | SHMEMD_CTX_ALL_MAPPED | SHMEMD_CTX_MIXED_TRANSPORT);
+	ctx->flags &=
+		~(SHMEMD_CTX_WORLD_NUMBERS | SHMEMD_CTX_ALL_MAPPED | SHMEMD_CTX_MIXED_TRANSPORT);
 	if (n_mapped && !(ctx->flags & SHMEMD_CTX_SM_ATOMICS))
 		ctx->flags |= SHMEMD_CTX_MIXED_TRANSPORT;
 	ctx->device_copy = &all_contexts[p->pe][shmemd_thread_index()];

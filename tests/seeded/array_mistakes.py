@@ -52,6 +52,6 @@ ARRAY_MISTAKES = [
      "impl/strided.h", "if ({{e->n - 1 > (most / e->width - 1) / step|0}})",
      "check", "arrays"),
     ("ALL_TEAM", "barrier_all: a smaller team will do",
-     "impl/flagsync.h", "if ({{ctx->flags & SHMEMD_CTX_WORLD|1}}) return SHMEMD_OK",
+     "impl/flagsync.h", "if ({{ctx->flags & SHMEMD_CTX_WORLD_NUMBERS|1}}) return SHMEMD_OK",
      "sync", "all_pes"),
 ]

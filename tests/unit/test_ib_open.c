@@ -98,7 +98,7 @@ static int check_sizes(shmemh_t *job, const shmemd_ctx_t *ctx)
 	PE_CHECK((uint64_t)1 << SHMEMD_LOG_GRANULE(ctx->geometry) == job->mem->heap.chunk);
 	PE_CHECK((uint64_t)ctx->n_granules << SHMEMD_LOG_GRANULE(ctx->geometry) ==
 		 ctx->heap_nbytes);
-	PE_CHECK(ctx->flags == (SHMEMD_CTX_NIC | SHMEMD_CTX_WORLD | SHMEMD_CTX_CHECKABLE |
+	PE_CHECK(ctx->flags == (SHMEMD_CTX_NIC | SHMEMD_CTX_WORLD_NUMBERS | SHMEMD_CTX_CHECKABLE |
 				SHMEMD_CTX_GENERATION(0)) &&
 		 ctx->used[0] == 0 && ctx->used[1] == 0);
 	PE_CHECK((uintptr_t)ctx->bounces % SHMEMD_BOUNCE_NBYTES == 0);

@@ -54,7 +54,7 @@ static int pe_gpu_memory(shmemh_t *job)
 	job->opt.ib_doorbell = gpu_row.doorbell;
 	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
 	PE_CHECK(job->ib->has_gpu_queues == gpu_row.is_gpu);
-	PE_CHECK(!!(shmemhi_ib_ctx_flags(job) & SHMEMD_CTX_QUEUES_ON_GPU) == has_flag);
+	PE_CHECK(!!(shmemhi_ib_ctx_flags(job) & SHMEMD_CTX_NIC_GPU_SCOPE) == has_flag);
 	PE_CHECK(!!(shmemhi_ib_ctx_flags(job) & SHMEMD_CTX_DUMP_AFTER_READ) == has_dumps);
 	PE_CHECK(shmemhi_ib_warn_of_order(job) ==
 		 (gpu_row.heap_kind == SHMEMH_HEAP_GPU && rdma_ordering < OWNER));

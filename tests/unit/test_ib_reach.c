@@ -21,7 +21,7 @@ static uint32_t transport_flags_of(shmemh_t *job, shmemh_team_t team)
 	uint32_t flags = job->teams[team].ctx_flags;
 	int is_world = job->teams[team].n_pes == job->n_pes;
 
-	return flags ^ (is_world ? SHMEMD_CTX_WORLD : 0);
+	return flags ^ (is_world ? SHMEMD_CTX_WORLD_NUMBERS : 0);
 }
 
 /* --- SHMEMH_DISABLE_P2P --------------------------------------------------------------------- */

@@ -48,11 +48,11 @@ static int strided_teams(shmemh_t *job, int pe)
 	WANT(shmemh_team_translate_pe(job, WORLD, is_odd ? 0 : 1, is_odd ? odd : even) == -1);
 	WANT(shmemh_team_split_strided(job, WORLD, 0, 1, 4, &world) == SHMEMH_OK);
 	WANT(check_members(job, world, all, 4) == 0);
-	WANT(job->teams[world % SHMEMHI_MAX_TEAMS].ctx.flags & SHMEMD_CTX_WORLD);
+	WANT(job->teams[world % SHMEMHI_MAX_TEAMS].ctx.flags & SHMEMD_CTX_WORLD_NUMBERS);
 	/* of a team with other numbers */
 	WANT(shmemh_team_split_strided(job, WORLD, 3, -1, 4, &reversed) == SHMEMH_OK);
 	WANT(check_members(job, reversed, back, 4) == 0);
-	WANT(!(job->teams[reversed % SHMEMHI_MAX_TEAMS].ctx.flags & SHMEMD_CTX_WORLD));
+	WANT(!(job->teams[reversed % SHMEMHI_MAX_TEAMS].ctx.flags & SHMEMD_CTX_WORLD_NUMBERS));
 	WANT(shmemh_team_split_strided(job, reversed, 3, -2, 2, &own) == SHMEMH_OK);
 	WANT(pe == 0 || pe == 2 ? check_members(job, own, (int[]){0, 2}, 2) == 0 : own == NONE);
 	/* a team of one PE */

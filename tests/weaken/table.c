@@ -18,7 +18,7 @@ enum {
 #define NO_CHECKS "not executed by the emulator: the scenarios are no check build."
 
 /* The emulated NIC has these two properties, which no real one needs to have. */
-#define FAR_NIC "not executed by the emulator: no context there has SHMEMD_CTX_QUEUES_ON_GPU."
+#define FAR_NIC "not executed by the emulator: no context there has SHMEMD_CTX_NIC_GPU_SCOPE."
 #define STORES_IN_ORDER                                                                            \
 	"wrong, but not in the emulator, where a record, a doorbell and the proxy's word take "    \
 	"stores in the order in which they were made."

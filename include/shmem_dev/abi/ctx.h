@@ -29,9 +29,11 @@ typedef struct shmemd_peer {
 SHMEMD_STATIC_ASSERT(sizeof(shmemd_peer_t) == 16, "ABI: shmemd_peer_t");
 
 /* Team sync memory: an array of 64-bit words in the symmetric heap, at the same offset on every
- * member. Each flag word has exactly one remote writer, so no atomics are needed. */
+ * member. Each flag word has exactly one remote writer, so no atomics are needed. SHMEMD_SYNC_LAST
+ * is the flag of this PE's last sync in which all flags came, or the wait for them timed out. In a
+ * team without SHMEMD_CTX_NIC only a unit with SHMEMD_NO_NIC writes it. */
 #define SHMEMD_SYNC_NUMBER 0 /* syncs completed by this PE; written by this PE only */
-#define SHMEMD_SYNC_SENT 1   /* flag that this PE has sent last; written by this PE only */
+#define SHMEMD_SYNC_LAST 1   /* a flag, as said above; written by this PE only */
 #define SHMEMD_SYNC_FLAGS 8  /* [team pe]: SHMEMD_SYNC_FLAG; written by that PE */
 #define SHMEMD_SYNC_WORDS(n_pes) (SHMEMD_SYNC_FLAGS + (n_pes))
 /* Flag of a sync: bits 0-7 shmemd_op, 8-11 shmemd_status of the sender's quiet, 12-15 that of the
@@ -201,12 +203,12 @@ SHMEMD_ASSERT_AT(shmemd_ctx_t, channels, 112);
  * completions are in host memory and the heap is on the GPU. */
 #define SHMEMD_CTX_DUMP_AFTER_READ 16u
 
-/* PE numbers of the team are those of the world team. */
-#define SHMEMD_CTX_WORLD 32u
+/* The team has all PEs of the job, with their numbers in the world team. */
+#define SHMEMD_CTX_WORLD_NUMBERS 32u
 
 /* The heap, send queues, completion queues, doorbell records and bounce buffers lie in memory of
  * this GPU, whose threads ring the doorbells: fences towards the NIC need the GPU's scope only. */
-#define SHMEMD_CTX_QUEUES_ON_GPU 64u
+#define SHMEMD_CTX_NIC_GPU_SCOPE 64u
 
 /* Faults of paths are tolerated: a lost path fails nothing, and is reported to the host
  * (abi/fault.h). What was posted waits until the host orders a switch to another path, or the end

@@ -17,8 +17,8 @@
  * which the caller has in registers or in the constant bank. For a simple operation
  * (shmemdi_is_simple) that does not take the slow path, they load none of it from the copy in
  * memory between the reservation and the doorbell: the acquire of the posting before has
- * invalidated the L1, so that each load would wait for a trip to memory. With a context of another
- * team than the world (no SHMEMD_CTX_WORLD) the caller first loads the world number of the PE from
+ * invalidated the L1, so that each load would wait for a trip to memory. With a context of a team
+ * without SHMEMD_CTX_WORLD_NUMBERS the caller first loads the world number of the PE from
  * `peers`. These functions are called directly: ptxas then passes their operands in registers, and
  * they save none. A call through a pointer follows the calling convention of CUDA, and saves some
  * 50 registers in local memory, so that a post took 1.4 times as long (H100). What is seldom called

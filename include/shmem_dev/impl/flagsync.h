@@ -181,7 +181,7 @@ SHMEMD_FN uint32_t shmemdi_flag_before(uint64_t last, uint64_t next)
 SHMEMD_FN int shmemdi_sync_steps(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 				 shmemdi_limit_t limit, uint32_t k, int has_nic)
 {
-	uint64_t *number = &ctx->sync[SHMEMD_SYNC_NUMBER], *sent = &ctx->sync[SHMEMD_SYNC_SENT];
+	uint64_t *number = &ctx->sync[SHMEMD_SYNC_NUMBER], *sent = &ctx->sync[SHMEMD_SYNC_LAST];
 	uint64_t passed = 0, next = 0, flag = 0, last = 0;
 	int quiet = SHMEMD_OK, status = SHMEMD_OK;
 	int has_status = shmemdi_flags_have_status(has_nic);
@@ -277,7 +277,7 @@ SHMEMD_FN int shmemdi_check_all(const shmemd_ctx_t *ctx, shmemdi_call_t call)
 
 	if (status != SHMEMD_OK)
 		return status;
-	if (ctx->flags & SHMEMD_CTX_WORLD)
+	if (ctx->flags & SHMEMD_CTX_WORLD_NUMBERS)
 		return SHMEMD_OK;
 	return shmemdi_record(ctx->device_copy, call, SHMEMD_ERR_BAD_ARGUMENT, -1,
 			      (const void *)(uintptr_t)SHMEMD_MISTAKE_TEAM, (uint64_t)ctx->n_pes,

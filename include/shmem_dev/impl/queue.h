@@ -31,7 +31,8 @@ SHMEMD_FN shmemdi_chan_t shmemdi_chan(const shmemd_ctx_t *ctx, int pe, uint32_t 
 	shmemdi_chan_t c;
 
 	c.pe = pe;
-	c.world_pe = (uint32_t)(ctx->flags & SHMEMD_CTX_WORLD ? pe : ctx->peers[pe].world_pe);
+	c.world_pe =
+		(uint32_t)(ctx->flags & SHMEMD_CTX_WORLD_NUMBERS ? pe : ctx->peers[pe].world_pe);
 	c.ch = (shmemd_channel_t *)(uintptr_t)shmemd_arch_mad_wide(
 		k * ctx->n_world + c.world_pe, ctx->channel_nbytes, (uintptr_t)ctx->channels);
 	c.ctx = ctx->device_copy;
@@ -193,7 +194,7 @@ SHMEMD_FN void shmemdi_ring_nic(const shmemdi_chan_t *c, uint64_t path, uint64_t
 {
 	uint32_t index = shmemdi_qp_index(path, end);
 
-	if (c->flags & SHMEMD_CTX_QUEUES_ON_GPU)
+	if (c->flags & SHMEMD_CTX_NIC_GPU_SCOPE)
 		shmemdi_ring_register(c, path, queue, doorbell, index, 1);
 	else
 		shmemdi_ring_register(c, path, queue, doorbell, index, 0);

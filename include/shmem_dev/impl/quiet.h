@@ -200,7 +200,7 @@ SHMEMD_FN int shmemdi_quiet_members(const shmemd_ctx_t *ctx, const shmemdi_quiet
  * failure; those of its channels that did not fail are quiet all the same. */
 SHMEMD_FN_COLD int shmemdi_flush_used_channels(const shmemd_ctx_t *device_copy, shmemdi_quiet_t q)
 {
-	int is_world = (device_copy->flags & SHMEMD_CTX_WORLD) != 0;
+	int is_world = (device_copy->flags & SHMEMD_CTX_WORLD_NUMBERS) != 0;
 	int status = SHMEMD_OK, now, is_waiting;
 
 	SHMEMD_ARCH_NO_UNROLL

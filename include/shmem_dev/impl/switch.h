@@ -462,7 +462,7 @@ SHMEMD_FN shmemdi_chan_t shmemdi_order_chan(const shmemd_ctx_t *ctx, const shmem
 
 	c.ch = (shmemd_channel_t *)(void *)(ctx->channels + channel * ctx->channel_nbytes);
 	c.ctx = ctx->device_copy;
-	c.pe = ctx->flags & SHMEMD_CTX_WORLD ? (int)o->world_pe : -1;
+	c.pe = ctx->flags & SHMEMD_CTX_WORLD_NUMBERS ? (int)o->world_pe : -1;
 	c.world_pe = o->world_pe;
 	c.k = o->k;
 	c.flags = ctx->flags;

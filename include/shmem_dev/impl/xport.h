@@ -179,7 +179,7 @@ SHMEMD_FN void shmemdi_signal_op(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmem
  * channel fails, also by its time limit. base: where this PE maps the heap of op.pe, or NULL if the
  * signal goes by NIC. The caller has checked the arguments.
  *
- * By NIC, too, the fence has the scope of the system: with SHMEMD_CTX_QUEUES_ON_GPU the fences of
+ * By NIC, too, the fence has the scope of the system: with SHMEMD_CTX_NIC_GPU_SCOPE the fences of
  * posting have that of this GPU, and the stores may have gone to other memory. */
 SHMEMD_FN int shmemdi_signal_behind(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig,
 				    char *base)
