@@ -6,11 +6,13 @@
  *
  * In C they are macros with _Generic, in CUDA and C++ overloads. The type is that of the elements
  * that the operation changes, reads or waits for; const makes no difference. It may be any of
- * C's arithmetic types but _Bool, long double and complex ones; waits take int, long, long long and
- * their unsigned types, atomics these, and float and double as far as OpenSHMEM has them. In CUDA
- * and C++ also __half and __nv_bfloat16, for put, get, p and g, if typed/half.h and
- * typed/bfloat16.h are included first. For elements of another type use shmemd_putmem, or a size
- * (sized.h): a compiler refuses them here, and names the operation and the type. */
+ * C's arithmetic types but _Bool, long double and complex ones. Waits, tests and the atomics inc,
+ * fetch_inc and compare_swap take int, long, long long and their unsigned types; set, fetch, swap,
+ * add and fetch_add take these, and float and double; and, or and xor, and their fetch forms, take
+ * the unsigned ones, int32_t and int64_t. In CUDA and C++ also __half and __nv_bfloat16, for put,
+ * get, put_signal, iput, iget, p and g, if typed/half.h and typed/bfloat16.h are included first.
+ * For elements of another type use shmemd_putmem, or a size (sized.h): a compiler refuses them
+ * here, and names the operation and the type. */
 #ifndef SHMEMD_GENERIC_H
 #define SHMEMD_GENERIC_H
 

@@ -61,7 +61,7 @@
 #define SHMEMD_EXTENDED_TYPES(X, ...) \
 	SHMEMD_STANDARD_TYPES(X, __VA_ARGS__) SHMEMD_FLOAT_TYPES(X, __VA_ARGS__)
 
-/* Types of put, get, p and g: all. */
+/* Types of put, get, put_signal, their nbi and strided forms, p and g: all. */
 #define SHMEMD_RMA_TYPES(X, ...) SHMEMD_EXTENDED_TYPES(X, __VA_ARGS__) \
 	X(char,      char,                8, u8,  INT, __VA_ARGS__) \
 	X(schar,     signed char,         8, s8,  INT, __VA_ARGS__) \
@@ -73,8 +73,9 @@
 	X(uint8,     uint8_t,             8, u8,  INT, __VA_ARGS__) \
 	X(uint16,    uint16_t,           16, u16, INT, __VA_ARGS__)
 
-/* Put, get, p and g only. typed.h does not include their headers, because those include CUDA's
- * cuda_fp16.h and cuda_bf16.h: include typed/half.h or typed/bfloat16.h, in CUDA or C++. */
+/* Put, get, put_signal, iput, iget, p and g only: no atomics and no waits. typed.h does not include
+ * their headers, because those include CUDA's cuda_fp16.h and cuda_bf16.h: include typed/half.h or
+ * typed/bfloat16.h, in CUDA or C++. */
 #define SHMEMD_CUDA_TYPES(X, ...) \
 	X(half,      __half,             16, u16, FLT, __VA_ARGS__) \
 	X(bfloat16,  __nv_bfloat16,      16, u16, FLT, __VA_ARGS__)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Operations on elements of type uint32_t. Written by generate.py, not by hand.
- * Each function is one call of the byte or word form in its body, whose contract applies. nelems
- * counts elements. */
+ * Each function has the contract of the byte or word form that its body calls; if it calls none,
+ * that of the form which the comment above it names. nelems counts elements. */
 #ifndef SHMEMD_TYPED_UINT32_H
 #define SHMEMD_TYPED_UINT32_H
 
