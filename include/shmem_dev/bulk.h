@@ -5,12 +5,13 @@
  * memory through buffers in shared memory, and puts of tiles that a kernel has computed there,
  * which may also be added to what the target holds. Included on request: <shmem_dev/bulk.h>.
  *
- * Every call works everywhere. Where the engine cannot do it (before sm_90; to a PE behind a NIC;
- * with addresses or sizes that are no multiples of 16) the calling threads copy or add themselves,
- * so that a call by a warp or a block is faster there than one by a thread. To a PE behind a NIC
- * the thread of rank 0 sends a tile of shared memory within WQEs, 28 bytes in each: 586 of them for
- * 16 KiB. A kernel that often sends to such PEs copies the tile into the symmetric heap instead,
- * and calls shmemd_putmem_nbi.
+ * Every call works everywhere. Where the engine cannot do it (before sm_90; with addresses or sizes
+ * that are no multiples of 16, or memory of another kind than the call names) the calling threads
+ * copy or add themselves, so that a call by a warp or a block is faster there than one by a thread.
+ * Additions that go by NIC (in a team without SHMEMD_CTX_SM_ATOMICS) are also made by all calling
+ * threads. A put to a PE behind a NIC is sent by the thread of rank 0: a tile of shared memory
+ * within WQEs, 28 bytes in each: 586 of them for 16 KiB. A kernel that often sends to such PEs
+ * copies the tile into the symmetric heap instead, and calls shmemd_putmem_nbi.
  *
  * A tile takes these steps. The same thread, warp, block or group takes all of them:
  *
@@ -40,8 +41,8 @@ typedef shmemd_v16_t shmemd_bulk_t;
  * in it while the others of the group wait. For large transfers by few threads.
  *
  * Callers  one thread.
- * dst, src, nbytes, pe  as shmemd_putmem. By the engine if dst, src and nbytes are multiples of 16,
- *          and src is global memory (not shared, not local).
+ * dst, src, nbytes, pe  as shmemd_putmem. By the engine if pe is mapped, dst, src and nbytes are
+ *          multiples of 16, and src is global memory (not shared, not local).
  * shared   memory of the block, its address a multiple of 16, which no other call or code uses from
  *          a group sync before the call until it returns. Holds nothing afterwards.
  * shared_nbytes  its size. With 64 KiB an SM reaches its highest rate over a link; with less than
@@ -90,8 +91,8 @@ SHMEMD_FN void shmemd_putmem_bulk_group(const shmemd_ctx_t *ctx, shmemd_group_t 
 /* As shmemd_getmem, by the engine, through shared memory.
  *
  * Callers  one thread.
- * dst, src, nbytes, pe  as shmemd_getmem. By the engine if dst, src and nbytes are multiples of 16,
- *          and dst is global memory (not shared, not local).
+ * dst, src, nbytes, pe  as shmemd_getmem. By the engine if pe is mapped, dst, src and nbytes are
+ *          multiples of 16, and dst is global memory (not shared, not local).
  * shared, shared_nbytes  as shmemd_putmem_bulk.
  * Returns  SHMEMD_OK when all calling threads see the data in dst.
  * Errors   those of shmemd_getmem.
@@ -136,11 +137,13 @@ SHMEMD_FN int shmemd_getmem_bulk_group(const shmemd_ctx_t *ctx, shmemd_group_t g
 
 /* Write a tile, nbytes contiguous bytes of shared memory, to dst on PE pe, contiguous as well: no
  * tensor map, no strides. By the engine it does not wait; otherwise it is a put that returns when
- * the tile is reusable, which behind a NIC is a round trip if the tile is in the symmetric heap.
+ * the tile is reusable, which behind a NIC is a round trip if the tile is in the symmetric heap and
+ * has more than SHMEMH_IB_INLINE bytes.
  *
  * Callers  one thread.
- * dst      symmetric address; [dst, dst + nbytes) inside one allocation. By the engine if tile is
- *          in shared memory, nbytes is not 0, and dst, tile and nbytes are multiples of 16.
+ * dst      symmetric address; [dst, dst + nbytes) inside one allocation. By the engine if pe is
+ *          mapped, tile is in shared memory, nbytes is not 0, and dst, tile and nbytes are
+ *          multiples of 16.
  * tile     shared memory of the block; other memory, too: the same waits are needed. Written by
  *          the calling threads, or by others, each of which called shmemd_bulk_fence after writing
  *          and then synchronised with the callers.
@@ -198,7 +201,8 @@ SHMEMD_FN void shmemd_put_tile_bulk_group(const shmemd_ctx_t *ctx, shmemd_group_
  * synchronisation. No thread reads the element meanwhile, or changes it by other operations.
  *
  * Callers  one thread.
- * dst      symmetric address, a multiple of 4, or of 8 for U64. By the engine if tile is in shared
+ * dst      symmetric address, a multiple of 4, or of 8 for U64. By the engine if the team has
+ *          SHMEMD_CTX_SM_ATOMICS (never with a member that is not mapped), tile is in shared
  *          memory, nelems is not 0, and dst, tile and the tile's bytes are multiples of 16.
  * tile     as shmemd_put_tile_bulk; aligned as dst.
  * nelems   elements, 0 or more; an even number of F16 and BF16.

@@ -85,8 +85,9 @@ SHMEMD_FN void shmemd_putmem_nbi_grid(const shmemd_ctx_t *ctx, shmemd_grid_t gri
  * Returns  SHMEMD_OK when this thread's part is in dst. After a barrier of the grid each of its
  *          threads sees all of the data.
  * Errors   returned, equal in all threads of a block: those of shmemd_putmem_grid, equal in all
- *          blocks if a check of arguments fails; dst is unchanged then. Errors by NIC (rma.h) are
- *          returned in the first of the blocks alone: the program passes them on to the others.
+ *          blocks if a check of arguments that all pass alike fails; dst is unchanged then. Errors
+ *          by NIC (rma.h) are returned in the first of the blocks alone: the program passes them on
+ *          to the others.
  */
 SHMEMD_FN int shmemd_getmem_grid(const shmemd_ctx_t *ctx, shmemd_grid_t grid, void *dst,
 				 const void *src, size_t nbytes, int pe SHMEMD_SITE)

@@ -5,7 +5,7 @@
  *
  * A call is executed after what the stream has before, and covers it: a put reads what earlier
  * kernels wrote, a signal is ordered after what they sent to its PE (by NIC: on the context's
- * channel), a barrier completes what they sent on the context's channel. On the host it
+ * channel), a barrier completes what they sent (by NIC: on the context's channel). On the host it
  * allocates nothing and waits for nothing once the kernels are loaded (shmemd_stream_prepare), so
  * it may be captured into a CUDA graph. The graph keeps the arguments and the context by value. So
  * each replay sends or awaits the same `value`: count signals with ADD, and reset the word that is
@@ -77,7 +77,8 @@ static inline int shmemd_getmem_on_stream(const shmemd_ctx_t *ctx, void *dst, co
 }
 
 /* Update a signal word on PE pe, ordered after what the stream has sent to pe before; no fence is
- * needed. Not sent if the context's channel to pe has failed.
+ * needed. Not sent if it goes by a channel that has failed, or if what has to be completed before
+ * it (SHMEMD_CTX_MIXED_TRANSPORT) is not completed.
  *
  * sig, value, op, pe  as shmemd_signal_op.
  * Returns  see the top.
@@ -96,8 +97,9 @@ static inline int shmemd_signal_op_on_stream(const shmemd_ctx_t *ctx, uint64_t *
 }
 
 /* Write as shmemd_putmem_on_stream, and update a signal word there after the data. Transfers of
- * more than 64 KiB take two kernels. No signal is sent if the data were refused, or if the
- * context's channel to pe has failed.
+ * more than 64 KiB take two kernels. No signal is sent if the data were refused, if it goes by a
+ * channel that has failed, or if what has to be completed before it (SHMEMD_CTX_MIXED_TRANSPORT)
+ * is not completed.
  *
  * dst, src, nbytes, sig, value, op, pe  as shmemd_putmem_signal.
  * Returns  see the top.
@@ -143,7 +145,7 @@ static inline int shmemd_signal_wait_until_on_stream(const shmemd_ctx_t *ctx, co
 	return status ? status : shmemd_launch(shmemdi_stream_wait, 1, 1, 0, stream, p);
 }
 
-/* Complete what this PE sent on the context's channel before.
+/* Complete what the stream has sent before; by NIC, on the context's channel.
  *
  * Returns  see the top.
  * Source   NVSHMEM nvshmemx_quiet_on_stream.
@@ -172,8 +174,8 @@ static inline int shmemd_sync_on_stream(const shmemd_ctx_t *ctx, shmemd_stream_t
 				      stream, p);
 }
 
-/* quiet, then sync: what all PEs sent on the context's channel before is complete and visible to
- * what follows on the stream.
+/* quiet, then sync: what the streams of all PEs sent before (by NIC: on the context's channel) is
+ * complete and visible to what follows on the stream.
  *
  * Callers  as shmemd_sync_on_stream.
  * Returns  see the top.
