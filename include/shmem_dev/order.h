@@ -60,7 +60,8 @@
  * Callers  one thread. It covers also the operations of other threads that happened before this
  *          call (through a group sync or an acquire).
  * Errors   latched, and the order is not established then: those of shmemd_quiet, where it waits
- *          for a NIC.
+ *          for a NIC. Check builds: also ERR_BAD_ARGUMENT: threads of the group are missing, or a
+ *          thread calls that is not in it.
  * Source   OpenSHMEM 1.5 shmem_fence.
  */
 SHMEMD_FN void shmemd_fence(const shmemd_ctx_t *ctx SHMEMD_SITE)
@@ -121,7 +122,8 @@ SHMEMD_FN void shmemd_fence_leader_group(const shmemd_ctx_t *ctx, shmemd_group_t
  *          thread of this PE latched, through any context, since shmemh_init or the last
  *          shmemh_error_clear; it stays latched, and all else is complete. Equal in all calling
  *          threads. The error record keeps the first error that any call of this PE recorded, which
- *          may be an earlier one that was returned and not latched.
+ *          may be an earlier one that was returned and not latched. Check builds: also
+ *          ERR_BAD_ARGUMENT: threads of the group are missing, or a thread calls that is not in it.
  * Source   OpenSHMEM 1.5 shmem_quiet. Two PEs that p, quiet and g cannot both miss the other's p
  *          (sequentially consistent fence).
  */

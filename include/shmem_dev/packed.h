@@ -50,8 +50,8 @@ SHMEMD_FN void shmemd_put_packed(const shmemd_ctx_t *ctx, shmemd_packed_t *dst, 
  * Callers  one thread.
  * value    receives the value of that epoch; untouched if 0 is returned.
  * slot     symmetric address of the slot, a multiple of 16.
- * Returns  1 or 0; in check builds 0 for an address outside the heap or unaligned (recorded).
- *          Relaxed: orders nothing else.
+ * Returns  1 or 0; in check builds 0 for an address outside the heap or unaligned (recorded and
+ *          latched). Relaxed: orders nothing else.
  */
 SHMEMD_FN int shmemd_test_packed(const shmemd_ctx_t *ctx, uint64_t *value,
 				 const shmemd_packed_t *slot, uint32_t epoch SHMEMD_SITE)

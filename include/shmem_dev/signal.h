@@ -145,7 +145,8 @@ SHMEMD_FN void shmemd_signal_op(const shmemd_ctx_t *ctx, uint64_t *sig, uint64_t
  *
  * Callers  one thread.
  * sig      symmetric address, 8-byte aligned.
- * Returns  the value; in check builds 0 for an address outside the heap or unaligned (recorded).
+ * Returns  the value; in check builds 0 for an address outside the heap or unaligned (recorded and
+ *          latched).
  * Source   OpenSHMEM 1.5 shmem_signal_fetch.
  */
 SHMEMD_FN uint64_t shmemd_signal_fetch(const shmemd_ctx_t *ctx, const uint64_t *sig SHMEMD_SITE)

@@ -165,7 +165,10 @@ SHMEMD_FN int shmemd_barrier_for_group(const shmemd_ctx_t *ctx, shmemd_group_t g
  * Callers  as shmemd_sync: one thread of each PE of the job.
  * ctx      a context of SHMEMH_TEAM_WORLD.
  * Returns  as shmemd_sync.
- * Errors   as shmemd_sync; ERR_BAD_ARGUMENT in every build: the context is of another team.
+ * Errors   as shmemd_sync; ERR_BAD_ARGUMENT in every build: the context's team does not have all
+ *          PEs of the job with their world numbers. Another team that has them, such as the node
+ *          team of a job on one node, is not refused: PEs that pass its context and PEs that pass
+ *          one of the world team then wait for each other.
  * Source   OpenSHMEM 1.5 shmem_sync_all.
  */
 SHMEMD_FN int shmemd_sync_all(const shmemd_ctx_t *ctx SHMEMD_SITE)
@@ -196,7 +199,7 @@ SHMEMD_FN int shmemd_sync_all_group(const shmemd_ctx_t *ctx, shmemd_group_t g SH
  * Callers  as shmemd_barrier: one thread of each PE of the job.
  * ctx      a context of SHMEMH_TEAM_WORLD.
  * Returns  as shmemd_barrier.
- * Errors   as shmemd_barrier; ERR_BAD_ARGUMENT in every build: the context is of another team.
+ * Errors   as shmemd_barrier; ERR_BAD_ARGUMENT in every build, as for shmemd_sync_all.
  * Source   OpenSHMEM 1.5 shmem_barrier_all.
  */
 SHMEMD_FN int shmemd_barrier_all(const shmemd_ctx_t *ctx SHMEMD_SITE)

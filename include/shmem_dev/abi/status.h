@@ -27,9 +27,11 @@ enum shmemd_status {
 	SHMEMD_ERR_BAD_PE = 5,        /* pe outside [0, n_pes) of the context's team */
 	SHMEMD_ERR_NOT_SYMMETRIC = 6, /* address range not inside one allocation of this PE's
 					 symmetric heap */
-	SHMEMD_ERR_UNALIGNED = 7,     /* a p, g, atomic or wait on a word not aligned to its size */
-	SHMEMD_ERR_COLLECTIVE = 8,    /* members of the team called different collectives */
-	SHMEMD_ERR_BAD_ARGUMENT = 9,  /* see shmemd_mistake */
+	/* Not aligned to its size: a word of a p, g, atomic, signal, wait or test; a slot of
+	 * packed.h; a word of a tile that is added without the engine. */
+	SHMEMD_ERR_UNALIGNED = 7,
+	SHMEMD_ERR_COLLECTIVE = 8,   /* members of the team called different collectives */
+	SHMEMD_ERR_BAD_ARGUMENT = 9, /* see shmemd_mistake */
 	/* All builds return the following. */
 	/* The NIC or the target refused an operation: mostly a mistake of the program (key, range,
 	 * right, alignment, length); the error record has the syndrome. That channel sends nothing
@@ -38,10 +40,10 @@ enum shmemd_status {
 	/* The channel sends nothing any more. Without fail-over: its path is lost (retries used up,
 	 * port or queue pair down); or SHMEMH_TIMEOUT passed while a call waited for space in its
 	 * queue and nothing completed, and the error record then has ERR_TIMEOUT. With fail-over:
-	 * the number of executed requests that the host passed on is impossible (abi/replay.h). */
+	 * the number of executed requests that the host passed on is impossible (impl/switch.h). */
 	SHMEMD_ERR_PATH = 11,
 	/* A request of this atomic was carried out at its target, once, but its path failed
-	 * before the old value came back. Of this call alone: the channel goes on. By NIC an add
+	 * before the old value came back. Only this call fails; the channel goes on. By NIC an add
 	 * of float or double is a loop of compare-and-swaps: it may or may not have happened. */
 	SHMEMD_ERR_AMBIGUOUS = 12,
 	/* The target's adapter is dead, and how much of what was posted it executed is not known:
@@ -71,7 +73,8 @@ enum shmemd_mistake {
 	SHMEMD_MISTAKE_ARRIVED = 7,  /* a counter of arrivals held the number of blocks, or more */
 	SHMEMD_MISTAKE_HALVES = 8,   /* an odd number of F16 or BF16 elements is added */
 	SHMEMD_MISTAKE_STRIDE = 9,   /* a stride below 1 */
-	SHMEMD_MISTAKE_TEAM = 10,    /* a call for the world team, with the context of another */
+	SHMEMD_MISTAKE_TEAM = 10,    /* a call for the world team, with the context of a team that
+					has not all PEs with their world numbers */
 };
 
 /* Comparisons of wait_until and test. */
@@ -108,7 +111,9 @@ enum shmemd_ring_mode {
 	SHMEMD_RING_DEFAULT = 0,
 	SHMEMD_RING_NOW = 1, /* before this call returns */
 	/* Left to a later call on this channel that is not deferred, or to a thread that waits for
-	 * a completion or for space of this channel. Waits for signals and words do not ring. */
+	 * a completion or for space of this channel. Waits for signals and words do not ring. As
+	 * RING_DEFAULT if an earlier doorbell that was not deferred was left to this call, or if it
+	 * publishes for a poster that did not defer its own. */
 	SHMEMD_RING_DEFERRED = 2,
 };
 
