@@ -39,8 +39,9 @@ using cuda::std::uintptr_t;
 #endif
 
 /* The host runtime fills a context with the ABI it was built with; device code was compiled
- * with the ABI of the headers it included. A larger minor only appends fields, so a newer host
- * serves older device code of the same major; shmemh_ctx_get refuses every other pair. */
+ * with the ABI of the headers it included. A larger minor only appends fields, so a host serves
+ * device code of the same major and an equal or smaller minor; shmemh_ctx_get refuses every other
+ * pair. */
 #define SHMEMD_ABI_MAJOR 1
 #define SHMEMD_ABI_MINOR 3
 #define SHMEMD_ABI_VERSION ((uint32_t)(SHMEMD_ABI_MAJOR << 16 | SHMEMD_ABI_MINOR))

@@ -143,7 +143,7 @@ typedef struct shmemd_ctx {
 	/* Bytes of the heap that have memory; pinned host memory. With SHMEMD_CTX_CHECKABLE it is
 	 * the first field of a shmemd_allocs_t, and check builds read the others through it. */
 	const uint64_t *heap_committed;
-	/* Channels; without a NIC all but n_world is 0. */
+	/* Channels: the fields down to `geometry`. Without a NIC all of them but n_world are 0. */
 	char *channels;           /* [n_channels][n_world]; SHMEMD_CHANNEL_NBYTES each */
 	const shmemd_key_t *keys; /* SHMEMD_LKEY_INDEX, SHMEMD_RKEY_INDEX */
 	char *bounces;            /* [n_channels][n_world]; SHMEMD_BOUNCES_NBYTES each */

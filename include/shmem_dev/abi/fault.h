@@ -43,7 +43,7 @@ SHMEMD_STATIC_ASSERT(sizeof(shmemd_faults_t) == 64, "ABI: shmemd_faults_t");
  * suspicion; 56-63 epoch of the path. 0: no report, since a kind is not 0. */
 enum shmemd_fault_kind {
 	SHMEMD_FAULT_PATH = 1,    /* retries used up, or flushed; threads wait for an order */
-	SHMEMD_FAULT_REFUSED = 2, /* a mistake of the program; the channel has failed */
+	SHMEMD_FAULT_REFUSED = 2, /* mostly a mistake of the program; the channel has failed */
 	SHMEMD_FAULT_SUSPECT = 3, /* a wait reached the time limit; nothing has failed */
 };
 

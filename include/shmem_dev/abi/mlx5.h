@@ -10,7 +10,7 @@
 #include <shmem_dev/abi/base.h>
 
 /* A send queue consists of basic blocks (WQEBB); a WQE takes 1 or 2 of them here. Indexes count
- * WQEBBs; the adapter has their low 16 bits. */
+ * WQEBBs; the adapter has the low 16 bits of index - base (abi/queue.h). */
 #define SHMEMD_WQEBB_NBYTES 64
 #define SHMEMD_MAX_DEPTH 32768u /* WQEBBs: half of what 16 bits can tell apart */
 #define SHMEMD_MIN_DEPTH 64u    /* WQEBBs: what the 32 lanes of a warp post together */

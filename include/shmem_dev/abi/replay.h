@@ -33,14 +33,16 @@
  *
  * The host stores `announced`, executes a release fence, stores the other fields of an order, then
  * `number`, one more than before, with release. The thread that carries it out stores `retired`,
- * `replayed` and `ambiguous`, then `carried_out` = number with release, and reads none of it
- * afterwards. Until then the host leaves all fields as they are. No word is written by both. */
+ * `replayed` and `ambiguous`, then `carried_out` = number with release, and reads none of the other
+ * fields afterwards. Until then the host leaves all fields as they are. No word is written by both.
+ */
 typedef struct shmemd_switch_order {
 	uint64_t number;      /* of the latest order; 0: none yet */
 	uint64_t carried_out; /* by the GPU: number of the latest order that is carried out */
 	/* The new path, as in shmemd_channel_t. Its epoch is the next one; its base field is 0, and
 	 * the thread that carries the order out fills it in. A path with a status
-	 * (SHMEMD_PATH_FAILED) ends the channel instead; the rest does not count. */
+	 * (SHMEMD_PATH_FAILED) ends the channel instead; the rest of this word, `queue`,
+	 * `doorbell`, `start` and `executed` then do not count. */
 	uint64_t path;
 	uint64_t queue; /* the host has set its doorbell record to `start`, its CQEs to invalid */
 	uint64_t doorbell;

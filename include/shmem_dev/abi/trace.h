@@ -15,7 +15,7 @@
 /* Of an event without data. */
 #define SHMEMD_TRACE_NO_OFFSET (~(uint64_t)0)
 
-/* What an event says of its word. */
+/* What an event says of its word. Of a slot of packed.h `value` is the epoch. */
 enum shmemd_trace_word {
 	SHMEMD_TRACE_NO_WORD = 0,
 	SHMEMD_TRACE_SET = 1,  /* `value` was stored to it at `pe` */
