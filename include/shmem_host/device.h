@@ -32,9 +32,9 @@ SHMEMH_API int shmemh_ctx_get_abi(shmemh_t *job, shmemh_team_t team, shmemd_ctx_
 				  uint32_t abi_version, size_t ctx_nbytes);
 
 /* Read the error record: the first error that this PE's device code latched, met in a wait, or
- * returned because a check failed or no transport fits the operation. A time limit that the caller
- * named is not recorded. Any thread, any time but during shmemh_error_clear, also while kernels
- * run.
+ * returned because a check failed, no transport fits the operation, or its channel has failed. A
+ * time limit that the caller named is not recorded. Any thread, any time but during
+ * shmemh_error_clear, also while kernels run.
  *
  * err      receives the record; err->status is 0 if there is none. May be NULL.
  * Returns  err->status; ERR_ARGUMENT for a job that every call refuses (init.h): err is as before.
@@ -61,14 +61,16 @@ SHMEMH_API int shmemh_channels(const shmemh_t *job);
 typedef struct shmemh_channel_counters_t {
 	uint32_t size;   /* sizeof(shmemh_channel_counters_t), set by the caller */
 	uint32_t status; /* shmemd_status for which nothing is sent any more; 0: it works */
-	uint32_t event;  /* type of the first event that the NIC reported for its queues; 0: none */
-	uint32_t depth;  /* WQEBBs of the queue */
-	uint64_t posted; /* WQEBBs posted, mod 2^47, as the next two */
-	uint64_t rung;   /* of these, WQEBBs that the doorbell has been rung for */
+	/* Type of the first event that the NIC reported for the first path's queues; 0: none. */
+	uint32_t event;
+	uint32_t depth;     /* WQEBBs of the queue */
+	uint64_t posted;    /* WQEBBs posted, mod 2^47, as the next two */
+	uint64_t rung;      /* of these, WQEBBs that the doorbell has been rung for */
 	uint64_t completed; /* of these, WQEBBs found complete */
 	uint64_t doorbells; /* times the doorbell has been rung */
 	uint64_t requests;  /* requests that the target counts, all but NOP and DUMP; also those
-			       that were dropped because the channel had failed */
+			       that were written and not published because the channel failed
+			       meanwhile; not those of calls that found it failed */
 	uint32_t cqes;      /* CQEs consumed, mod 2^16 */
 	uint32_t reserved;
 } shmemh_channel_counters_t;
@@ -82,9 +84,10 @@ typedef struct shmemh_channel_counters_t {
 SHMEMH_API int shmemh_channel_counters(shmemh_t *job, int world_pe, int k,
 				       shmemh_channel_counters_t *c);
 
-/* The first error that the NIC has reported for the adapter or for a queue, a refused request
- * included, in one line; "" if there was none or the call refuses job (init.h). Events of ports,
- * which may pass, are only logged. Any thread, any time; valid until shmemh_finalize. */
+/* The first error that the NIC has reported for the adapter or for a queue that was made at the
+ * start, a refused request included, in one line; "" if there was none or the call refuses job
+ * (init.h). Queues of later paths (fault.h) are not watched. Events of ports, which may pass, are
+ * only logged. Any thread, any time; valid until shmemh_finalize. */
 SHMEMH_API const char *shmemh_nic_event(const shmemh_t *job);
 
 #ifdef __cplusplus

@@ -26,7 +26,8 @@ enum shmemh_fault_policy {
 /* What a channel does now. */
 enum shmemh_fault_state {
 	SHMEMH_FAULT_RUNNING = 0,   /* over the home ports of both PEs */
-	SHMEMH_FAULT_SWITCHING = 1, /* being fenced, or waiting for a path */
+	SHMEMH_FAULT_SWITCHING = 1, /* being fenced, waiting for a path, or for the device to
+					carry out the switch */
 	SHMEMH_FAULT_STANDBY = 2,   /* it runs over the stand-by port of at least one end */
 	SHMEMH_FAULT_ENDED = 3,     /* nothing is sent any more; `status` says why */
 };
@@ -42,10 +43,11 @@ enum shmemh_fault_cause {
 	SHMEMH_FAULT_BY_ADDRESS = 6, /* the port's LID or GID changed */
 	SHMEMH_FAULT_BY_DEVICE = 7,  /* the NIC failed or was removed */
 	SHMEMH_FAULT_BY_MOVE = 8,    /* this PE moves its channels to its other port */
-	SHMEMH_FAULT_BY_PROGRAM = 9, /* a request was refused: a mistake of the program */
+	SHMEMH_FAULT_BY_PROGRAM = 9, /* a request was refused: mostly a mistake of the
+					program */
 	SHMEMH_FAULT_BY_PEER_DEAD = 10, /* the other PE died or left */
-	SHMEMH_FAULT_BY_GIVEUP = 11,    /* SHMEMH_FT_GIVEUP passed without a path, or an order
-					   that the device carried out */
+	SHMEMH_FAULT_BY_GIVEUP = 11,    /* SHMEMH_FT_GIVEUP passed, and no path was found, or the
+					   device did not carry out the order */
 	SHMEMH_FAULT_BY_CUT_OFF = 12,   /* this PE lost the bootstrap; the other PE may live */
 	SHMEMH_FAULT_N_CAUSES
 };
@@ -56,16 +58,20 @@ typedef struct shmemh_fault_info {
 	int32_t state;  /* enum shmemh_fault_state */
 	int32_t status; /* shmemd_status with which this PE's direction ended; 0: it goes on */
 	uint32_t path;  /* number of the latest path; 0: the first one */
-	uint32_t cause; /* of the latest fault: enum shmemh_fault_cause */
+	uint32_t cause; /* of the latest fault: enum shmemh_fault_cause. A known cause stays if the
+			   next path never ran and failed for no known reason */
 	uint32_t is_found_at_peer;          /* 1: the other PE found that fault */
 	uint32_t syndrome, vendor_syndrome; /* of the CQE that showed it; 0: there was none */
 	uint64_t switches;                  /* to another path, carried out */
 	/* What the device did in switches, as the threads that carried them out have counted it. */
 	uint64_t replayed;  /* requests given to the queue pair of another path, to be sent again */
 	uint64_t ambiguous; /* atomics that returned SHMEMD_ERR_AMBIGUOUS */
-	uint64_t outage_ns; /* from the latest fault's detection until the channel went on; while it
-			       switches, until now; of one that ended, until its end */
-	char port[32];      /* this PE's port in use, as mlx5_0:1; "" if not known */
+	uint64_t outage_ns; /* of the latest outage: from the detection of its first fault until the
+			       channel went on; while it switches, until now; of one that ended,
+			       until its end */
+	/* The next four are of the path in use; while the channel switches, of the path that was
+	 * left, until the device is ordered to switch to the next one. */
+	char port[32];      /* this PE's port, as mlx5_0:1; "" if not known */
 	char peer_port[32]; /* the other PE's */
 	uint32_t qpn, peer_qpn;
 	char text[160]; /* the latest fault in words; "" if there was none */

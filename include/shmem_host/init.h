@@ -6,15 +6,15 @@
  * one job are made one at a time by the caller, from any thread, except those that say "any
  * thread, any time". Nothing exits, aborts or installs signal handlers.
  *
- * Every call but shmemh_error_text refuses a job that was finalized. Every call but that and
- * shmemh_finalize refuses a job that is NULL and, in a child of fork, a job of its parent. In the
- * child a handler that the library registers by pthread_atfork closes the child's copies of the
- * job's connections, so that a child that lives on does not hide the death of its parent from the
- * other PEs. (clone and _Fork run no such handler: their child keeps the connections open, and
- * hides the death of its parent.) Functions that return a status return ERR_ARGUMENT, those that
- * return a number -1, shmemh_ptr NULL, shmemh_nic_event ""; the line is in shmemh_error_text. The
- * child may release its copy of the handle by shmemh_finalize, and may make a job of its own by
- * shmemh_init. */
+ * Every call but shmemh_error_text refuses a job that was finalized, as far as the library
+ * remembers its handle. Every call but that and shmemh_finalize refuses a job that is NULL and, in
+ * a child of fork, a job of its parent. In the child a handler that the library registers by
+ * pthread_atfork closes the child's copies of the job's connections, so that a child that lives on
+ * does not hide the death of its parent from the other PEs. (clone and _Fork run no such handler:
+ * their child keeps the connections open, and hides the death of its parent.) Functions that return
+ * a status return ERR_ARGUMENT, those that return a number -1, shmemh_ptr NULL, shmemh_nic_event
+ * ""; the line is in shmemh_error_text. The child may release its copy of the handle by
+ * shmemh_finalize, and may make a job of its own by shmemh_init. */
 #ifndef SHMEMH_INIT_H
 #define SHMEMH_INIT_H
 

@@ -78,7 +78,7 @@ SHMEMH_API int shmemh_team_split_strided(shmemh_t *job, shmemh_team_t parent, in
  *
  * xrange   1 or more; larger than the parent: as its size.
  * x, y     receive the handles; after a failure both are SHMEMH_TEAM_INVALID.
- * Returns  as shmemh_team_split_strided. All PEs of the parent get the same status.
+ * Returns  as shmemh_team_split_strided. All PEs that pass a valid parent get the same status.
  * Source   OpenSHMEM 1.6 shmem_team_split_2d.
  */
 SHMEMH_API int shmemh_team_split_2d(shmemh_t *job, shmemh_team_t parent, int xrange,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The calls that kernels make, as a trace for ui.perfetto.dev: a process for each PE, in it a track
- * for each warp whose threads called, a slice for each call, and arrows from signals to the waits
- * that they ended.
+ * for each thread that recorded (of a warp its first thread, and lanes that called for themselves),
+ * a slice for each call, and arrows from signals to the waits that they ended.
  *
  * Units that define SHMEMD_TRACE before they include anything of shmem_dev record; others have no
  * code for it. A call of a warp, block or group is recorded by its first thread, on the track of
@@ -51,11 +51,13 @@ SHMEMH_API int shmemh_trace_start(shmemh_t *job, uint32_t n_events);
  * Bounds come from words to which one PE alone sends (by signal, p or atomic): the order of its
  * calls gives the value that each left, whatever the clocks are. A value that was left several
  * times is taken for the first of them that the waiting thread can have seen. Calls that are not in
- * the trace can make bounds wrong, and so can stores of a PE to its own word, other than of 0.
- * Words that are added to had better be 0 when recording starts: else only what was added since the
- * first wait counts. Offsets are constant. If none are right for all messages, as when clocks drift
- * during a long trace, offsets are taken that are wrong by at most twice what is necessary, and the
- * bounds are wider by that.
+ * the trace can make bounds wrong, and so can stores of a PE to its own word, other than of 0. A
+ * word that is added to should be 0 when recording starts. Otherwise its value before the first
+ * recorded add is not known. If a wait saw more than the recorded adds sum up to, the smallest
+ * value that a wait saw is taken for it, and the bounds from this word are looser; else 0 is taken,
+ * and they can be wrong. Offsets are constant. If none are right for all messages, as when clocks
+ * drift during a long trace, offsets are taken that are wrong by at most twice what is necessary,
+ * and the bounds are wider by that.
  *
  * The arrow to a wait comes from the latest signal, p or atomic to its word that began before the
  * wait ended, by the corrected times, and left the value that the wait saw. Adds are summed up in
