@@ -9,7 +9,7 @@ made: tests/weaken makes them, at every call that orders."""
 
 ROOM = ("shmemdi_sq_wait_room(shmemdi_ref(c), call, reserved->resv, "
         "shmemdi_sq_space_index(c, reserved))")
-P_POST = "shmemdi_nic_word_post(&ep, call, word, 0, how, &reserved, keys)"
+WORD_POST = "shmemdi_nic_word_post(ep, call, word, is_amo, how, &reserved, keys)"
 WORD_LANES = "SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_lanes)(shmemdi_ref(&ep->c), call, word, how)"
 
 # name, what is wrong, file, where, test program, test
@@ -104,9 +104,9 @@ MISTAKES = [
      "impl/diag.h", "{{shmemd_arch_atom_cas_u32(&ctx->latch->status, 0, (uint32_t)status)|"
      "shmemd_arch_atom_exch_u32(&ctx->latch->status, (uint32_t)status)}}",
      "check", "first_error_stays"),
-    ("P_LATCH", "p: a thread does not latch that the channel has failed",
-     "impl/any_peer.h", "keys = shmemdi_word_keys(&ep, word); "
-     "return {{shmemdi_latched(ep.c.ctx, %s)|%s}};" % ((P_POST,) * 2),
+    ("WORD_LATCH", "p and atomics: a thread does not latch that the channel has failed",
+     "impl/any_peer.h", "keys = shmemdi_word_keys(ep, word); "
+     "return {{shmemdi_latched(ep->c.ctx, %s)|%s}};" % ((WORD_POST,) * 2),
      "ring_errors", "status_of_a_thread_is_latched"),
     ("LANES_LATCH", "p and atomics: lanes do not latch that the channel has failed",
      "impl/any_peer.h", "return {{shmemdi_latched(ep->c.ctx, %s)|%s}};" % ((WORD_LANES,) * 2),
@@ -505,8 +505,12 @@ MISTAKES = [
      "impl/switch.h", "return {{shmemd_arch_ld_relaxed_u64(&order->carried_out) != o->number|1}}",
      "ring_refused_orders", "orders_that_are_not_new"),
     ("SWITCH_STATUS", "switch: a channel that has failed continues",
-     "impl/switch.h", "now = path | {{(seen & SHMEMD_PATH_FAILED(0xff))|0}}",
+     "impl/switch.h", "now |= {{seen & SHMEMD_PATH_FAILED(0xff)|0}}",
      "ring_refused_orders", "refusals_end_channels"),
+    ("SWITCH_FIRST_STATUS", "a switch: a status found by another thread and its own are mixed",
+     "impl/switch.h",
+     "now = {{SHMEMD_PATH_STATUS(seen) ? path & ~SHMEMD_PATH_FAILED(0xff) : path|path}}",
+     "ring_refused_orders", "first_status_stays"),
     ("SWITCH_ORIGIN", "switch: the requests of the previous path count for the next one",
      "impl/switch.h", "SHMEMD_ORIGIN_WORD({{m.request|at.request}}, end)",
      "ring_order", "thousand_switches"),
