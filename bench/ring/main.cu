@@ -8,7 +8,7 @@
 #include "compare.h"
 #include "ring.h"
 
-#define LAUNCHES 3 /* measured launches, after one that is not */
+#define LAUNCHES 9 /* measured launches, after one that is not */
 #define STEADY 8   /* multiple of a queue's capacity, in the runs that wait for completions */
 #define LIMIT_S 55
 #define COMPARE_LIMIT_S 300 /* some 600 rows of 10 launches */
