@@ -6,12 +6,13 @@
  * signal that is added, in a team without SHMEMD_CTX_SM_ATOMICS; for signals that are stored after
  * data in a team of mixed transport; and always in check builds.
  *
- * By default functions of the unit, out of line, do that, except that a thread that posts a
- * put, a signal or an addition of channel.h for itself reserves inline (shmemdi_put_of_thread,
- * shmemdi_word_at_call). In a call that returns nothing (put, word) the path to a mapped PE (impl/xport.h) tests no status, since what is called latches it. So
- * that path is a comparison and the access, and a loop keeps what it needs for them in registers.
- * With the choice of the transport and the test of a status at each call, on an H100 a loop of p to
- * a mapped PE took twice as long, one of fetching atomics 1.3 times.
+ * By default functions of the unit, out of line, do that, except that a thread that posts a put, a
+ * signal or an addition of channel.h for itself reserves inline (shmemdi_put_of_thread,
+ * shmemdi_word_at_call). In a call that returns nothing (put, word) the path to a mapped PE
+ * (impl/xport.h) tests no status, since what is called latches it. So that path is a comparison and
+ * the access, and a loop keeps what it needs for them in registers. With the choice of the
+ * transport and the test of a status at each call, on an H100 a loop of p to a mapped PE took twice
+ * as long, one of fetching atomics 1.3 times.
  *
  * Functions that post take from the caller all that they need of the context (shmemdi_target_t),
  * which the caller has in registers or in the constant bank. For a simple operation
