@@ -4,11 +4,11 @@
  * functions translate it by PE number. Memory is GPU memory, or host memory if the job's heap is
  * there (shmemh_attr_t.heap_kind).
  *
- * All calls but ptr and info are collective over the world team, in the same order on every PE.
- * They compare what the PEs ask for, so a mistake on one PE is an error on all of them. A call that
- * fails allocates nothing. A growth of the heap that fails is undone on all PEs; if the heap has
- * grown and a later step fails (the zeroing of calloc), it stays that large. After a PE died, free
- * still works, locally. */
+ * All calls but ptr, info and a free of NULL are collective over the world team, in the same order
+ * on every PE. They compare what the PEs ask for, so a mistake on one PE is an error on all of
+ * them. A call that fails allocates nothing. A growth of the heap that fails is undone on all PEs;
+ * if the heap has grown and a later step fails (the zeroing of calloc), it stays that large. After
+ * a PE died, free still works, locally. */
 #ifndef SHMEMH_HEAP_H
 #define SHMEMH_HEAP_H
 

@@ -9,6 +9,7 @@
  * memory that need no network. This assumes that 2ERR_QP completes only after the NIC has issued
  * the writes of all requests that the queue pair had accepted. */
 #include <endian.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -106,10 +107,15 @@ static int open_memory(shmemhi_failover_t *s, shmemhi_flusher_t *f)
 	memset(f->memory, 0, nbytes);
 	f->umem = lib->umem_reg(port->context, f->memory, queue_nbytes(), IBV_ACCESS_LOCAL_WRITE);
 	f->mr = lib->reg_mr(port->pd, f->memory + queue_nbytes(), page_nbytes(), RIGHTS);
-	if (!f->umem || !f->mr || !f->link.uar)
+	if (!f->umem || !f->mr)
 		return shmemhi_fail(&s->err, SHMEMH_ERR_NIC,
-				    "%s: no memory or doorbell can be registered for flushes: "
-				    "raise ulimit -l, or set SHMEMH_FT=off",
+				    "%s: memory for flushes cannot be registered (%s): raise "
+				    "ulimit -l, or set SHMEMH_FT=off",
+				    port->name, strerror(errno));
+	if (!f->link.uar)
+		return shmemhi_fail(&s->err, SHMEMH_ERR_NIC,
+				    "%s: the NIC has no doorbell register left for flushes: set "
+				    "SHMEMH_FT=off",
 				    port->name);
 	return SHMEMH_OK;
 }
@@ -120,7 +126,7 @@ int shmemhi_flusher_open(shmemhi_failover_t *s, size_t column)
 	int status;
 
 	f->link.port = s->ports[column].open;
-	f->link.uar = s->ports[column].uars->own;
+	f->link.uar = s->ports[column].uars->flush_uar;
 	f->link.pe = s->job->pe;
 	status = open_memory(s, f);
 	if (status != SHMEMH_OK)

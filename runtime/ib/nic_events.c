@@ -299,7 +299,7 @@ static int start(shmemhi_nic_events_t *events)
 	events->fds[ASYNC] = input(events->ib->home_port.context->async_fd);
 	events->fds[DEVX] = input(events->channel ? events->channel->fd : -1);
 	events->fds[ASYNC_STANDBY] = input(standby ? standby->async_fd : -1);
-	error = shmemhi_thread_start(&events->thread, "shmem_watch", watch_main, events);
+	error = shmemhi_thread_start(&events->thread, "shmem_nic_event", watch_main, events);
 	events->has_thread = !error;
 	return error;
 }

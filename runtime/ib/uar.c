@@ -60,14 +60,14 @@ static int alloc_all(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_p
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "links: out of memory");
 	/* Before links take all that the device has. */
 	if (ib->failover)
-		uars->own = shmemhi_uar_alloc(&ib->lib, port);
+		uars->flush_uar = shmemhi_uar_alloc(&ib->lib, port);
 	while (uars->n < n_links) {
 		shmemhi_uar_t *u = &uars->list[uars->n];
 
 		u->uar = shmemhi_uar_alloc(&ib->lib, port);
 		if (!u->uar && !uars->n) {
-			u->uar = uars->own;
-			uars->own = NULL;
+			u->uar = uars->flush_uar;
+			uars->flush_uar = NULL;
 		}
 		if (!u->uar)
 			break;
@@ -169,8 +169,8 @@ void shmemhi_uars_close(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_uars_t *u
 	unmap_all(job, uars);
 	for (uint32_t i = 0; i < uars->n; i++)
 		ib->lib.free_uar(uars->list[i].uar);
-	if (uars->own)
-		ib->lib.free_uar(uars->own);
+	if (uars->flush_uar)
+		ib->lib.free_uar(uars->flush_uar);
 	free(uars->list);
 	memset(uars, 0, sizeof *uars);
 }

@@ -18,7 +18,7 @@ typedef struct shmemhi_uars {
 	uint32_t n;
 	/* With fail-over: for the queue that the host posts to (ib/flush.c). Not shared with links,
 	 * except with rdma-core before 45. */
-	struct mlx5dv_devx_uar *own;
+	struct mlx5dv_devx_uar *flush_uar;
 } shmemhi_uars_t;
 
 /* Allocate one register. Non-cached pages are tried first: in write-combining pages (BF) a doorbell

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The public heap calls. Offsets are equal on all PEs because all PEs make the same calls on the
- * same allocator; every call compares the arguments of all PEs, but a free after a PE is gone. */
+ * same allocator; allocations and frees compare the arguments of all PEs, except a free of NULL,
+ * and what is called after a PE is gone. */
 #include <stdio.h>
 #include <string.h>
 #include "mem/call.h"

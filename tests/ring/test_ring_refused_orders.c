@@ -93,8 +93,8 @@ static void impossible_count_ends_the_channel(void **state)
 	rig_executed_error = 0;
 }
 
-/* The channel fails for another reason while a thread carries out such an order: the status that was
- * stored first stays. */
+/* The channel fails for another reason while a thread carries out such an order: the status that
+ * was stored first stays. */
 static void first_status_stays(void **state)
 {
 	static shmemd_channel_t words;

@@ -274,7 +274,7 @@ MISTAKES = [
      "ring_order", "only_lost_results_are_reported"),
     ("LANES_SYNC", "publish: other lanes' WQEs may become visible after it",
      "impl/post.h", "{{shmemdi_lanes_sync(lanes)|(void)0}}; if (lanes.is_leader "
-     "&& is_inline)",
+     "&& at_call)",
      "ring_cost", "costs"),
     ("LANES_TICKET", "publish: lanes that wait do not wait for their CQE",
      "impl/post.h", "{{ticket = shmemdi_sq_submit(c, reserved, how)|"

@@ -143,9 +143,9 @@ static int pe_reserves(shmemh_t *job)
 		PE_CHECK(shmemhi_uars_open(job, &ib, &ib.home_port, 7, &uars) == SHMEMH_OK);
 		PE_CHECK(device.n_given == limit);
 		PE_CHECK(uars.n == (limit == 1 ? 1 : (uint32_t)limit - 1));
-		PE_CHECK(limit == 1 ? !uars.own : uars.own != NULL);
+		PE_CHECK(limit == 1 ? !uars.flush_uar : uars.flush_uar != NULL);
 		for (uint32_t i = 0; i < uars.n; i++)
-			PE_CHECK(uars.list[i].uar && uars.list[i].uar != uars.own);
+			PE_CHECK(uars.list[i].uar && uars.list[i].uar != uars.flush_uar);
 		shmemhi_uars_close(job, &ib, &uars);
 		PE_CHECK(device.n_live == 0);
 	}

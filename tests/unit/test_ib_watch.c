@@ -190,12 +190,12 @@ static void thread_ends_at_close(void **state)
 {
 	(void)state;
 	open_watch();
-	assert_int_equal(n_threads("shmem_watch"), 1);
+	assert_int_equal(n_threads("shmem_nic_event"), 1);
 	assert_int_equal(t.n_subscribed, 2 * N_LINKS);
 	assert_true(fcntl(t.context.async_fd, F_GETFL) & O_NONBLOCK);
 	assert_true(fcntl(t.channel.fd, F_GETFL) & O_NONBLOCK);
 	close_watch();
-	wait_for_no_thread("shmem_watch");
+	wait_for_no_thread("shmem_nic_event");
 	close_watch(); /* a second close has no effect */
 	assert_string_equal(log_text(), "");
 }
@@ -208,7 +208,7 @@ static void no_thread_where_a_scheduler_drives(void **state)
 	t.context.async_fd = -1;
 	open_watch();
 	assert_null(t.ib.nic_events);
-	assert_int_equal(n_threads("shmem_watch"), 0);
+	assert_int_equal(n_threads("shmem_nic_event"), 0);
 	assert_int_equal(t.n_subscribed, 0);
 	assert_string_equal(shmemh_nic_event(&t.job), "");
 	t.context.async_fd = fd;

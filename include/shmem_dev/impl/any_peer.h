@@ -7,7 +7,7 @@
  * data in a team of mixed transport; and always in check builds.
  *
  * By default functions of the unit, out of line, do that, except that a thread that posts a put, a
- * signal or an addition of channel.h for itself reserves inline (shmemdi_put_of_thread,
+ * signal or a shmemd_channel_add_u64 for itself reserves inline (shmemdi_put_of_thread,
  * shmemdi_word_at_call). In a call that returns nothing (put, word) the path to a mapped PE
  * (impl/xport.h) tests no status, since what is called latches it. So that path is a comparison and
  * the access, and a loop keeps what it needs for them in registers. With the choice of the
@@ -230,9 +230,8 @@ SHMEMD_FN int shmemdi_put_of_thread(shmemdi_target_t target, shmemdi_op_t op, sh
 					       shmemdi_ref(&target.ep.c), op.call, put));
 	shmemdi_nic_put_reserve(&target.ep, &put, &reserved);
 	if (SHMEMD_ARCH_UNLIKELY(!shmemdi_is_simple(&target.ep, &put)))
-		return shmemdi_latched(
-			target.ep.c.ctx,
-			shmemdi_nic_put_reserved(&target.ep, op.call, &put, &reserved));
+		return shmemdi_latched(target.ep.c.ctx, shmemdi_nic_put_general(&target.ep, op.call,
+										&put, &reserved));
 	return shmemdi_put_post(target.ep, op.call, put, reserved,
 				shmemdi_put_keys(&target.ep, &put));
 }
@@ -344,8 +343,8 @@ SHMEMD_FN int shmemdi_word_of_lanes(const shmemdi_ep_t *ep, shmemdi_call_t call,
 						  shmemdi_ref(&ep->c), call, word, how));
 }
 
-/* By NIC, by a thread that has reserved for a word of 8 bytes and loaded its keys. Each latches what
- * it returns. Two functions: with the kind as a constant a WQE takes less than half the
+/* By NIC, by a thread that has reserved for a word of 8 bytes and loaded its keys. Each latches
+ * what it returns. Two functions: with the kind as a constant a WQE takes less than half the
  * instructions. */
 SHMEMD_FN_ANY_PEER int shmemdi_store_post(shmemdi_ep_t ep, shmemdi_call_t call, shmemdi_word_t word,
 					  shmemdi_how_t how, shmemdi_reservation_t reserved,
@@ -391,7 +390,7 @@ SHMEMD_FN int shmemdi_word_at_call(const shmemdi_ep_t *ep, shmemdi_call_t call, 
  * not 17.9, and 12.2 million additions, not 20.5; 1024 threads made 5.1 thousand million p, not
  * 7.8, and 4.4 thousand million additions to one word, not 6.9 (H200, nvcc 13.0). By NIC the
  * function costs a p 2330 cycles, as much as a put, and an addition 2550 in place of 2230. So
- * signals and the additions of channel.h, which are for the NIC path, are posted at the call
+ * signals, and shmemd_channel_add_u64, which is for the NIC path, are posted at the call
  * (shmemdi_word_at_call). With SHMEMD_NIC_INLINE all are. */
 SHMEMD_FN int shmemdi_word_apart(const shmemdi_ep_t *ep, shmemdi_call_t call, shmemdi_word_t word,
 				 int is_amo, int when)
@@ -404,8 +403,8 @@ SHMEMD_FN int shmemdi_word_apart(const shmemdi_ep_t *ep, shmemdi_call_t call, sh
 		return shmemdi_word_of_lanes(ep, call, word, how);
 	shmemdi_sq_reserve(&ep->c, &reserved, shmemdi_word_wqebbs(word), 1);
 	keys = shmemdi_word_keys(ep, word);
-	return shmemdi_latched(ep->c.ctx, shmemdi_nic_word_post(ep, call, word, is_amo, how,
-								&reserved, keys));
+	return shmemdi_latched(ep->c.ctx,
+			       shmemdi_nic_word_post(ep, call, word, is_amo, how, &reserved, keys));
 }
 
 SHMEMD_FN_ANY_PEER int shmemdi_p_by_nic(shmemdi_ep_t ep, shmemdi_call_t call, shmemdi_word_t word,

@@ -10,8 +10,7 @@
  *   from e to e + 1 while A polls it; >= accepts both. B cannot finish e + 1 before A sends e + 1,
  *   that is, before A finished e: no word is ever two ahead.
  *   Reuse. A word only grows, since a PE sends e + 1 only after it finished e; nothing is reset.
- *   What e + 1 overwrites has served: its reader needs e until it finished e, and e + 1 says that
- *   as well.
+ *   To store e + 1 over e loses nothing: a reader that still waits for flag e accepts e + 1, too.
  *   Timeout and repetition. A times out in e with its flags sent. `number` stays e - 1, so the
  *   repetition is for the same flags. They are not sent again, unless the status of a barrier's
  *   quiet has changed: a queue whose completions do not come would fill up with them. (Flags

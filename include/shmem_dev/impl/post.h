@@ -257,19 +257,19 @@ SHMEMD_FN_COLD uint32_t shmemdi_wr_write(const shmemdi_ep_t *ep,
 /* Publish what all lanes have written. The first sync makes the leader's fences cover their WQEs.
  * No lane leaves before all is published: its quiet would overlook what it has posted.
  *
- * is_inline, a constant at each call: the plain case (shmemdi_sq_is_plain) is inline, not in a
+ * at_call, a constant at each call: the plain case (shmemdi_sq_is_plain) is inline, not in a
  * function that gets its arguments through local memory. A put by 32 lanes, with a channel for each
  * warp, takes 0.73 to 0.78 of the time that it takes with the call if the queue is in device
  * memory, and 0.87 to 0.91 if it is in host memory (H200). Work requests keep the call, which saves
  * 1,600 bytes of code in each unit. */
 SHMEMD_FN shmemdi_ticket_t shmemdi_lanes_submit(const shmemdi_chan_t *c, shmemdi_lanes_t lanes,
 						const shmemdi_reservation_t *reserved,
-						shmemdi_how_t how, int is_inline)
+						shmemdi_how_t how, int at_call)
 {
 	shmemdi_ticket_t ticket = {0, reserved->line.queue};
 
 	shmemdi_lanes_sync(lanes);
-	if (lanes.is_leader && is_inline) {
+	if (lanes.is_leader && at_call) {
 		ticket = shmemdi_sq_submit(c, reserved, how);
 	} else if (lanes.is_leader) {
 		shmemdi_sq_count(c, reserved);

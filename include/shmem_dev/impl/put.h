@@ -303,9 +303,9 @@ SHMEMD_FN void shmemdi_wr_fill(const shmemdi_ep_t *ep, shmemdi_put_t *put, shmem
 	}
 }
 
-/* Any put: one posting, by `post`, of one or two work requests after another. A thread that posts
- * alone has reserved shmemdi_put_wqebbs() WQEBBs before the call, and found `resv`. Coalesced lanes
- * have not reserved: they reserve together, segment by segment. */
+/* Any put: `post` is called for one or two work requests at a time, until all is posted. A thread
+ * that posts alone has reserved shmemdi_put_wqebbs() WQEBBs before the call, and found `resv`.
+ * Coalesced lanes have not reserved: they reserve together, segment by segment. */
 SHMEMD_FN_COLD int shmemdi_nic_put_segments(shmemdi_ref_t ref, shmemdi_call_t call,
 					    shmemdi_put_t put, uint64_t resv,
 					    shmemdi_wr_post_t *post)
@@ -365,9 +365,9 @@ SHMEMD_FN_COLD int shmemdi_nic_put_lanes(shmemdi_ref_t ref, shmemdi_call_t call,
 }
 
 /* Reserve for a put that is not coalesced. If the put is simple, the caller then loads the keys
- * (shmemdi_put_keys) in the same trip to memory, and posts; else it calls shmemdi_nic_put_reserved.
+ * (shmemdi_put_keys) in the same trip to memory, and posts; else it calls shmemdi_nic_put_general.
  *
- * Its test (shmemdi_is_simple) is a branch of its own, before the keys are loaded: ptxas orders
+ * The caller's test (shmemdi_is_simple) ends a basic block before the keys are loaded: ptxas orders
  * instructions within a basic block, and would otherwise issue the reservation behind all that the
  * test and the addresses of the keys need, some 40 instructions. */
 SHMEMD_FN void shmemdi_nic_put_reserve(const shmemdi_ep_t *ep, const shmemdi_put_t *put,
@@ -379,9 +379,9 @@ SHMEMD_FN void shmemdi_nic_put_reserve(const shmemdi_ep_t *ep, const shmemdi_put
 }
 
 /* Post a put that has been reserved for, in any form, and wait if it blocks. */
-SHMEMD_FN int shmemdi_nic_put_reserved(const shmemdi_ep_t *ep, shmemdi_call_t call,
-				       const shmemdi_put_t *put,
-				       const shmemdi_reservation_t *reserved)
+SHMEMD_FN int shmemdi_nic_put_general(const shmemdi_ep_t *ep, shmemdi_call_t call,
+				      const shmemdi_put_t *put,
+				      const shmemdi_reservation_t *reserved)
 {
 	return SHMEMD_ARCH_INDIRECT(shmemdi_nic_put_segments)(
 		shmemdi_ref(&ep->c), call, *put, reserved->resv, shmemdi_wr_post_alone);
@@ -389,7 +389,7 @@ SHMEMD_FN int shmemdi_nic_put_reserved(const shmemdi_ep_t *ep, shmemdi_call_t ca
 
 /* Post a simple put that has been reserved for, with its keys. Sets *must_wait if the caller must
  * wait for the CQE that *ticket names: if the put blocks and has not taken the slow path, on which
- * shmemdi_nic_put_reserved has waited. */
+ * shmemdi_nic_put_general has waited. */
 SHMEMD_FN int shmemdi_nic_put_post(const shmemdi_ep_t *ep, shmemdi_call_t call,
 				   const shmemdi_put_t *put, shmemdi_reservation_t *reserved,
 				   shmemdi_put_keys_t keys, shmemdi_ticket_t *ticket,
@@ -397,7 +397,7 @@ SHMEMD_FN int shmemdi_nic_put_post(const shmemdi_ep_t *ep, shmemdi_call_t call,
 {
 	*must_wait = 0;
 	if (SHMEMD_ARCH_UNLIKELY(shmemdi_sq_needs_slow_path(&ep->c, reserved)))
-		return shmemdi_nic_put_reserved(ep, call, put, reserved);
+		return shmemdi_nic_put_general(ep, call, put, reserved);
 	/* What the reservation took: a simple put has data. With constants the compiler knows which
 	 * WQE is the last one, the one that requests the CQE (shmemdi_sq_at). */
 	reserved->wqebbs = reserved->requests = put->sig.op >= 0 ? 2 : 1;
@@ -423,7 +423,7 @@ SHMEMD_FN int shmemdi_nic_put_leader(const shmemdi_ep_t *ep, shmemdi_call_t call
 		return SHMEMD_OK;
 	shmemdi_nic_put_reserve(ep, put, &reserved);
 	if (SHMEMD_ARCH_UNLIKELY(!shmemdi_is_simple(ep, put)))
-		return shmemdi_nic_put_reserved(ep, call, put, &reserved);
+		return shmemdi_nic_put_general(ep, call, put, &reserved);
 	keys = shmemdi_put_keys(ep, put);
 	/* Never true. It ends the basic block: else ptxas would place the loads of the keys behind
 	 * the instructions that wait for the reservation, and they would take a trip of their own.

@@ -13,8 +13,9 @@
 #include <shmem_dev/impl/spin.h>
 #include <shmem_dev/impl/wqe.h>
 
-/* A channel, by value: functions that are not inlined take it in registers, and a context that the
- * kernel changed (shmemd_ctx_channel) need not live in memory. */
+/* A channel, by value, so that a context that the kernel changed (shmemd_ctx_channel) need not live
+ * in memory. Functions that post, and are not inlined, take it in registers; those that wait, fail
+ * or ring from elsewhere take its address. */
 typedef struct shmemdi_chan_t {
 	shmemd_channel_t *ch;
 	const shmemd_ctx_t *ctx; /* in memory: for failures, waits, and what is rarely needed */

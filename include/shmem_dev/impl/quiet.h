@@ -8,9 +8,9 @@
  * read. To execute a READ the target's NIC reads over PCIe, and that read does not pass the NIC's
  * earlier writes. So a channel is made quiet by one READ, posted last: when it completes,
  * everything posted before is visible. Its own result is not needed, so no DUMP follows it. With
- * SHMEMD_CTX_DUMP_AFTER_READ one follows each READ of another operation, and each fetching atomic;
- * the CQEs of those posted before come before its own. The READ is shared: `flush` names the last
- * one. */
+ * SHMEMD_CTX_DUMP_AFTER_READ a DUMP follows each READ of another operation and each fetching
+ * atomic; the CQEs of DUMPs that were posted before this READ come before its CQE. The READ is
+ * shared: `flush` names the last one. */
 #ifndef SHMEMD_IMPL_QUIET_H
 #define SHMEMD_IMPL_QUIET_H
 

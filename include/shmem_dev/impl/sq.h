@@ -332,7 +332,7 @@ SHMEMD_FN void shmemdi_sq_combine(shmemd_channel_t *ch, uint32_t depth, shmemdi_
 		for (i = 0; i < SHMEMDI_MARKS_AT_ONCE; i++)
 			marks[i] = shmemd_arch_ld_relaxed_u64(shmemdi_mark(ch, depth, at + i));
 		for (i = 0; i < SHMEMDI_MARKS_AT_ONCE; i++) {
-			/* No mark was taken (0 - 1), or its reservation goes past all 8. */
+			/* 0 WQEBBs taken, so the difference wraps; or a reservation past all 8. */
 			if (i == 1 && turn->end - at - 1 >= SHMEMDI_MARKS_AT_ONCE - 1)
 				break;
 			if (((turn->end ^ (at + i)) | (SHMEMD_MARK_FIRST(marks[i]) ^ (at + i)) |
@@ -360,8 +360,8 @@ SHMEMD_FN int shmemdi_sq_is_followed(uint64_t resv, uint32_t end)
 
 /* By a poster whose WQEs in [first, end) are written: get the turn, or return with turn.cqes 0 if
  * another has published them or the channel has failed. mark: to store for posters that have the
- * turn earlier, or SHMEMD_MARK_NONE. A poll takes one trip to memory, and so do the loads in the
- * turn, of marks and reservation word. In each poll they cost 32 warps on a channel 3 % (H200). */
+ * turn earlier, or SHMEMD_MARK_NONE. A poll takes one trip to memory. The marks and the reservation
+ * word are loaded in the turn, in one trip; loaded in each poll they cost 32 warps 3 % (H200). */
 SHMEMD_FN shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t depth, uint32_t first,
 					      uint32_t end, uint64_t mark, int when)
 {
@@ -398,7 +398,7 @@ SHMEMD_FN shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t dep
 	/* The word was loaded beside the marks, and may be older than the reservations whose marks
 	 * were taken. So a poster that would ring by the default rule loads it again, 0.15 us each,
 	 * twice for few WQEBBs. With both loads 8 warps on one channel, queue in host memory, rang
-	 * for every 28th put, 560 ns a put; with one, every 11th, 645 ns; a third gained nothing. */
+	 * every 28th put, 560 ns a put; with one every 11th, 645 ns; a third gained nothing. */
 	turn.is_followed = shmemdi_sq_is_followed(resv, turn.end);
 	looks = turn.end - first < 16 ? 2 : 1;
 	for (; looks && !(turn.is_followed | turn.is_now | turn.is_deferred); looks--)

@@ -95,8 +95,7 @@ SHMEMD_FN void shmemdi_store_or_update(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 	if (shmemdi_word_uses_stride(ctx, op, kind))
 		shmemdi_word_at(shmemdi_strided_at(ctx, op.sym, op.pe), op, kind, value);
 	else
-		(void)shmemdi_word_any(ctx, shmemdi_target(ctx, op.pe), op, kind, value,
-				       at_call);
+		(void)shmemdi_word_any(ctx, shmemdi_target(ctx, op.pe), op, kind, value, at_call);
 }
 
 /* The old value of a word, in *old unless the call fails. */
@@ -214,7 +213,8 @@ SHMEMD_FN int shmemdi_signals_at_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op
 }
 
 /* Has shmemdi_put_any completed what had to be completed before data that are followed by a stored
- * signal? The leader has latched its status before the vote, so that all threads find it. */
+ * signal? The leader has latched its status before the vote, so that a later quiet of any of these
+ * threads returns it. */
 SHMEMD_FN int shmemdi_is_flushed(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 				 shmemdi_copying_t copying)
 {
@@ -292,10 +292,11 @@ SHMEMD_FN void shmemdi_signal_ordered(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 typedef struct shmemdi_explicit_t {
 	shmemdi_chan_t chan; /* if has_nic */
 	shmemdi_call_t call;
-	int status; /* of the check of pe; latched if the call returns no status */
+	int status; /* of the check of pe */
 	int has_nic;
 } shmemdi_explicit_t;
 
+/* call.op SHMEMD_OP_NONE: for a call that returns no status, so that the check's is latched. */
 SHMEMD_FN shmemdi_explicit_t shmemdi_explicit(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe)
 {
 	shmemdi_explicit_t q;
