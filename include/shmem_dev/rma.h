@@ -5,10 +5,11 @@
  * shmem_dev.h does not include.
  *
  * Calls on a PE behind a NIC have further errors: ERR_REFUSED, ERR_PATH, ERR_PEER, ERR_LOST when
- * the channel has failed; if they wait also ERR_PEER when the PE has died or left, and ERR_TIMEOUT:
- * a get is still under way then and may write dst until a quiet succeeds. What a group posts
- * without waiting is covered by a quiet of the same group, or of a thread that synchronised with
- * it. */
+ * the channel has failed; if they wait also ERR_PEER when the PE has died or left, and ERR_TIMEOUT.
+ * After that a get into the symmetric heap is still under way, and may write dst until a quiet
+ * succeeds; one into other memory has ended, with a part of dst written or nothing. What a group
+ * posts without waiting is covered by a quiet of the same group, or of a thread that synchronised
+ * with it. */
 #ifndef SHMEMD_RMA_H
 #define SHMEMD_RMA_H
 
@@ -72,28 +73,31 @@ SHMEMD_FN void shmemd_putmem_group(const shmemd_ctx_t *ctx, shmemd_group_t g, vo
 SHMEMD_FN void shmemd_putmem_nbi(const shmemd_ctx_t *ctx, void *dst, const void *src, size_t nbytes,
 				 int pe SHMEMD_SITE)
 {
-	shmemdi_put_op(ctx, shmemdi_op(SHMEMDI_CALLER(PUT), shmemd_thread(), dst, src, nbytes, pe));
+	shmemdi_put_part_of(ctx,
+			    shmemdi_op(SHMEMDI_CALLER(PUT), shmemd_thread(), dst, src, nbytes, pe));
 }
 
 /* As above, called by all 32 threads of a warp, converged, with equal arguments. */
 SHMEMD_FN void shmemd_putmem_nbi_warp(const shmemd_ctx_t *ctx, void *dst, const void *src,
 				      size_t nbytes, int pe SHMEMD_SITE)
 {
-	shmemdi_put_op(ctx, shmemdi_op(SHMEMDI_CALLER(PUT), shmemd_warp(), dst, src, nbytes, pe));
+	shmemdi_put_part_of(ctx,
+			    shmemdi_op(SHMEMDI_CALLER(PUT), shmemd_warp(), dst, src, nbytes, pe));
 }
 
 /* As above, called by all threads of a block. */
 SHMEMD_FN void shmemd_putmem_nbi_block(const shmemd_ctx_t *ctx, void *dst, const void *src,
 				       size_t nbytes, int pe SHMEMD_SITE)
 {
-	shmemdi_put_op(ctx, shmemdi_op(SHMEMDI_CALLER(PUT), shmemd_block(), dst, src, nbytes, pe));
+	shmemdi_put_part_of(ctx,
+			    shmemdi_op(SHMEMDI_CALLER(PUT), shmemd_block(), dst, src, nbytes, pe));
 }
 
 /* As above, called by all threads of group g. */
 SHMEMD_FN void shmemd_putmem_nbi_group(const shmemd_ctx_t *ctx, shmemd_group_t g, void *dst,
 				       const void *src, size_t nbytes, int pe SHMEMD_SITE)
 {
-	shmemdi_put_op(ctx, shmemdi_op(SHMEMDI_CALLER(PUT), g, dst, src, nbytes, pe));
+	shmemdi_put_part_of(ctx, shmemdi_op(SHMEMDI_CALLER(PUT), g, dst, src, nbytes, pe));
 }
 
 /* Read nbytes at src on PE pe into dst on this PE.

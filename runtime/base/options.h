@@ -65,10 +65,10 @@
 	X(ib_depth, INT, "SHMEMH_IB_DEPTH", "1024",                                                \
 	  "WQEBBs, of 64 bytes each, in each send queue: a power of two, 64 to 32768")             \
 	X(ib_batch, INT, "SHMEMH_IB_BATCH", "32",                                                  \
-	  "when several threads post on a channel at once, one may leave the "                     \
-	  "doorbell for its WQEBBs to the next, but not one with which the WQEBBs"                 \
-	  " posted on the channel reach a multiple of this many: a power of two, "                 \
-	  "at most half of SHMEMH_IB_DEPTH")                                                       \
+	  "when several threads post on a channel at once, a thread may leave the "                \
+	  "doorbell to the next one, unless its WQEBBs reach or cross a multiple "                 \
+	  "of this number, counted on the channel: a power of two, at most half "                  \
+	  "of SHMEMH_IB_DEPTH")                                                                    \
 	X(ib_inline, INT, "SHMEMH_IB_INLINE", "28",                                                \
 	  "blocking puts of at most this many bytes, and some others, are inline in "              \
 	  "their WQE, 0 to 28")                                                                    \

@@ -21,8 +21,8 @@
  * ended or that its job has started. Retry for this long nevertheless: the routes of a container
  * may not be up yet. */
 #define REFUSED_NS SHMEMHI_SECOND
-/* If one address refused the secret, or has another version: time from the start of the search for
- * the other addresses to answer. On this PE's network the first address may be that of another
+/* If one address refused the secret, or has another version, the other addresses may answer until
+ * this long after the search began. On this PE's network the first address may be that of another
  * host, which has the hub of another job. */
 #define OTHERS_NS (10 * SHMEMHI_SECOND)
 

@@ -61,8 +61,9 @@ int shmemhi_listen_on(shmemhi_addr_t *addr);
 int shmemhi_hub_start(const shmemhi_id_t *id, int n_pes, const int *fds,
 		      const shmemhi_options_t *opt, const shmemhi_log_t *log, shmemhi_err_t *err);
 
-/* Start a hub for n_pes PEs on this host, and make its unique id: shmemh_get_uniqueid, for a caller
- * that has read the options. Returns SHMEMH_OK, or what shmemhi_listen and shmemhi_hub_start do. */
+/* Start on this host the hub of a job of n_pes PEs, and make its unique id: shmemh_get_uniqueid,
+ * for a caller that has read the options. Returns SHMEMH_OK, or what shmemhi_listen and
+ * shmemhi_hub_start do. */
 int shmemhi_uniqueid_make(int n_pes, const shmemhi_options_t *opt, const shmemhi_log_t *log,
 			  shmemh_uniqueid_t *id, shmemhi_err_t *err);
 

@@ -229,9 +229,9 @@ static int alloc_scratch(shmemh_t *job)
 			    job->n_pes);
 }
 
-/* Sync memory for every team that there may ever be: some PEs of a job cannot take symmetric memory
- * later without the others. A slot lies at the same offset on all PEs; its size is that of a team
- * of all PEs, in whole cache lines. */
+/* Sync memory for all teams that a PE may be in at a time: some PEs of a job cannot take symmetric
+ * memory later without the others. A slot lies at the same offset on all PEs; its size is that of a
+ * team of all PEs, in whole cache lines. */
 static int take_sync(shmemh_t *job)
 {
 	size_t line = 128 / sizeof(uint64_t);

@@ -32,17 +32,11 @@ static int begins_to_leave(const shmemhi_switch_t *before, const shmemhi_switch_
 	       (after->phase >= SHMEMHI_STOPPING || before->path != after->path);
 }
 
-/* The kind of the cause for which the event makes this end leave its path. If the peer has refused
- * a request on that path, that is the reason why its queue pair is in ERR. */
-static uint32_t reason_to_leave(const shmemhi_fault_channel_t *c, const shmemhi_switch_t *before,
-				const shmemhi_switch_event_t *event, shmemhi_fault_cause_t found)
+/* The kind of the cause for which the event makes this end leave its path. */
+static uint32_t reason_to_leave(const shmemhi_switch_event_t *event, shmemhi_fault_cause_t found)
 {
-	const uint32_t kind = shmemhi_cause_of(event, found).kind;
-
-	if (event->kind == SHMEMHI_EV_FAULT && !shmemhi_cause_is_root(kind) &&
-	    c->cause.kind == SHMEMH_FAULT_BY_PROGRAM && c->cause_path == before->path)
-		return c->cause.kind;
-	return kind;
+	return event->kind == SHMEMHI_EV_FENCE ? SHMEMHI_FENCE_LEFT_FOR(event->value)
+					       : shmemhi_cause_of(event, found).kind;
 }
 
 /* Is a path left that never ran, for no reason that is known, after one that was left for a known
@@ -92,7 +86,7 @@ void shmemhi_fault_feed(shmemhi_fault_core_t *core, uint32_t index, shmemhi_swit
 	shmemhi_fault_note_work(c, &event);
 	n = shmemhi_switch_event(&c->machine, event, actions);
 	if (begins_to_leave(&before, &c->machine)) {
-		c->left_for = reason_to_leave(c, &before, &event, found);
+		c->left_for = reason_to_leave(&event, found);
 		is_new_cause = !is_consequence(c, &before, c->left_for);
 	}
 	/* What ended a direction stays its cause. */
@@ -235,13 +229,17 @@ static void take_deaths(shmemhi_fault_core_t *core)
 
 /* Actions */
 
-/* Both ends decide by left_for. `cause` may be another one: that of an earlier path, what ended a
- * direction, or what was reported later. */
-static uint64_t fence_value(const shmemhi_fault_channel_t *c)
+/* The cause that the peer's lines name: that of left_for; but if the peer has refused a request on
+ * the path, that is why its queue pair is in ERR. `cause` may also be that of an earlier path, what
+ * ended a direction, or what was reported later. */
+static uint64_t fence_value(const shmemhi_fault_channel_t *c, uint32_t path)
 {
 	const shmemhi_fault_cause_t left_for = {c->left_for, 0, 0};
+	const int is_refusal = c->cause.kind == SHMEMH_FAULT_BY_PROGRAM && c->cause_path == path &&
+			       !shmemhi_cause_is_root(c->left_for);
 
-	return SHMEMHI_FENCE_VALUE(c->cause.kind == c->left_for ? c->cause : left_for);
+	return SHMEMHI_FENCE_VALUE(c->cause.kind == c->left_for || is_refusal ? c->cause : left_for,
+				   c->left_for);
 }
 
 bool shmemhi_fault_send(shmemhi_fault_core_t *core, uint32_t index,
@@ -257,7 +255,7 @@ bool shmemhi_fault_send(shmemhi_fault_core_t *core, uint32_t index,
 	m.path = a->path;
 	m.value = a->value;
 	if (a->message == SHMEMHI_EV_FENCE)
-		m.value = fence_value(&core->channels[index]);
+		m.value = fence_value(&core->channels[index], a->path);
 	if (a->message == SHMEMHI_EV_OFFER)
 		config->ops->pack(config->self, pe, m.k, a->path, a->value, m.offer);
 	return config->net.send(config->net.state, pe, &m);

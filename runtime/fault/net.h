@@ -20,11 +20,14 @@ typedef struct shmemhi_fault_message {
 
 SHMEMD_STATIC_ASSERT(sizeof(shmemhi_fault_message_t) == 88, "wire: message of an agent");
 
-/* FENCE has the cause for which its sender leaves the path. The other end's lines name it, and that
- * end decides by it: whether the time of SHMEMH_FT_GIVEUP goes on (outage.c), and whether its PE
- * changes its port (shmemhi_count_silent_failure of ib/port_in_use.c). */
-#define SHMEMHI_FENCE_VALUE(c)                                                                     \
-	((uint64_t)(c).vendor_syndrome << 16 | (uint64_t)(c).syndrome << 8 | ((c).kind & 0xff))
+/* FENCE has the cause that the other end's lines name, and the kind of the one for which its sender
+ * leaves the path, by which both ends decide: whether the time of SHMEMH_FT_GIVEUP goes on
+ * (outage.c), and whether a PE changes its port (shmemhi_count_silent_failure of
+ * ib/port_in_use.c). They differ if a refused request is why a queue pair is in ERR. */
+#define SHMEMHI_FENCE_VALUE(cause, left_for)                                                       \
+	((uint64_t)(left_for) << 24 | (uint64_t)(cause).vendor_syndrome << 16 |                    \
+	 (uint64_t)(cause).syndrome << 8 | ((cause).kind & 0xff))
+#define SHMEMHI_FENCE_LEFT_FOR(value) ((uint32_t)((value) >> 24) & 0xff)
 
 typedef struct shmemhi_fault_net {
 	void *state;

@@ -28,16 +28,16 @@ static shmemhi_fault_policy_t by_verdict(const shmemhi_fault_facts_t *facts)
 		return decided(SHMEMH_FAULT_EXACT,
 			       "exact: a stand-by is there, and the NICs passed the self-test");
 	if (facts->verdict == SHMEMHI_FAIL)
-		snprintf(p.why, sizeof p.why,
-			 "off: %.40s failed the self-test that exact fail-over relies on: see the "
-			 "output of shmem-info --selftest --nics %.40s; update its firmware",
-			 facts->nic, facts->nic);
+		snprintf(
+			p.why, sizeof p.why,
+			"off: a NIC of the kind of %.40s failed the self-test that exact fail-over "
+			"relies on: see the output of shmem-info --selftest; update its firmware",
+			facts->nic);
 	else
 		snprintf(p.why, sizeof p.why,
 			 "off: no saved self-test of %.40s and its firmware shows that it can do "
-			 "exact fail-over: run shmem-info --selftest --nics %.40s, or set "
-			 "SHMEMH_FT=exact",
-			 facts->nic, facts->nic);
+			 "exact fail-over: run shmem-info --selftest, or set SHMEMH_FT=exact",
+			 facts->nic);
 	return p;
 }
 

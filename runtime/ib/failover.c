@@ -279,8 +279,10 @@ static bool connect_end(shmemhi_failover_t *s, shmemhi_route_t *route,
 	while (found > 0 && e->stage != SHMEMHI_IN_RTS)
 		if (shmemhi_endpoint_connect(s, e, &address) != SHMEMH_OK)
 			found = -1;
-	if (found > 0)
+	if (found > 0) {
+		e->connected_at = shmemhi_now();
 		return done(result, SHMEMHI_EV_CONNECTED, a->path, 0);
+	}
 	route->retry_at = shmemhi_now() + FIRST_BACKOFF_NS;
 	shmemhi_log(&s->job->log, SHMEMHI_INFO, "a path cannot be connected: %s", s->err.text);
 	return done(result, SHMEMHI_EV_FAULT, a->path, 0);

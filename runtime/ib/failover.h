@@ -101,6 +101,7 @@ typedef struct shmemhi_endpoint {
 	uint8_t is_reported;             /* FAULT was given */
 	uint8_t is_flushing;             /* flush_ticket is valid */
 	uint64_t flush_ticket, flush_qp; /* n_posted and n_qps of the flusher then */
+	uint64_t connected_at;           /* 0: it is not */
 	uint64_t drain_since; /* when its WQEBB counters were equal, but CQEs missing; 0: not yet */
 	shmemhi_offer_bytes_t peer; /* from CONNECT; of path 0 by shmemhi_failover_set_peer */
 	shmemhi_link_t own;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/clock.h"
 #include "fault/policy.h"
 #include "ib/ports.h"
 #include "mem/mem.h"
@@ -182,6 +183,7 @@ static void open_routes(shmemhi_failover_t *s)
 			continue;
 		e->link = &s->ib->links[i];
 		e->stage = SHMEMHI_IN_RTS;
+		e->connected_at = shmemhi_now();
 		e->has_path = 1;
 		e->is_exposed = 1;
 		s->ports[0].n_exposed++;

@@ -194,11 +194,11 @@ static void ring(shmemhi_flusher_t *f)
 static void post_flush(const shmemhi_failover_t *s, shmemhi_own_port_t *port)
 {
 	shmemhi_flusher_t *f = &port->flusher;
-	const struct ibv_mr *heap = shmemhi_keys_heap(s->ib, (size_t)(port - s->ports));
+	const struct ibv_mr *mr = shmemhi_keys_first_mr(s->ib, (size_t)(port - s->ports));
 	uint64_t host = (uintptr_t)f->mr->addr;
 
-	if (heap) /* at address 0 of its region */
-		post(f, 0, heap, false);
+	if (mr) /* at address 0 of its region */
+		post(f, 0, mr, false);
 	else
 		post(f, host, f->mr, false);
 	post(f, host, f->mr, true);

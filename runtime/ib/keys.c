@@ -162,7 +162,7 @@ const shmemd_key_t *shmemhi_keys_table(const shmemhi_ib_t *ib)
 	return ib->keys->table;
 }
 
-const struct ibv_mr *shmemhi_keys_heap(const shmemhi_ib_t *ib, size_t column)
+const struct ibv_mr *shmemhi_keys_first_mr(const shmemhi_ib_t *ib, size_t column)
 {
 	return __atomic_load_n(&ib->keys->first[column], __ATOMIC_ACQUIRE);
 }

@@ -18,8 +18,8 @@
 /* Ports are queried after an event, and at this interval without one. */
 #define LOOK_NS ((uint64_t)50 * 1000 * 1000)
 
-/* A path that ran for longer than this, plus the time after which a request without an answer has
- * failed, resets the count of failures. */
+/* A path that was connected for longer than this, plus the time after which a request without an
+ * answer has failed, resets the count of failures. */
 #define LONG_NS ((uint64_t)10 * 1000 * 1000 * 1000)
 
 static bool is_address_same(const shmemhi_open_port_t *a, const shmemhi_open_port_t *b)
@@ -92,7 +92,9 @@ void shmemhi_count_silent_failure(shmemhi_failover_t *s, shmemhi_route_t *route)
 	const uint64_t long_ns = LONG_NS + shmemhi_fault_silence_ns(&s->job->opt);
 	const uint32_t is_even = !(route->current->path & 1);
 
-	if (route->used == route->current && shmemhi_now() - route->used_since > long_ns)
+	/* By the connection, not by the order to use it: an end whose direction has ended gets no
+	 * orders, and both ends count alike. */
+	if (route->current->connected_at && shmemhi_now() - route->current->connected_at > long_ns)
 		route->n_silent = 0;
 	if (route->n_silent++ == 0 || pe == s->job->pe || !s->ports[!s->column].is_up)
 		return;

@@ -57,9 +57,9 @@ static uint64_t doorbell_of(uint32_t index, uint32_t qpn)
 
 /* Write the record and ring the doorbell of one link. Returns false if its producer index has not
  * advanced since the last doorbell. The word of a later path of a channel is 0 until a thread of a
- * kernel stores the first index to it. The word holds channel index - base, and base has 16 bits
- * only, so bits 16-31 are those of the channel index. The first index may thus be 2^31 or more,
- * which a comparison with 0 would take for an older one. */
+ * kernel stores the first index to it. The word holds channel index - base, and base is less than
+ * 2^16. So the first index may be 2^31 or more, which a comparison with 0 would take for an older
+ * one. */
 static bool ring(doorbell_t *doorbell)
 {
 	const shmemhi_link_t *link = doorbell->link;

@@ -159,7 +159,7 @@ shmemhi_keys_table(const shmemhi_ib_t *ib); /* SHMEMD_LKEY_INDEX, SHMEMD_RKEY_IN
 
 /* The region at the start of this PE's heap, of the port of a column; NULL: there is none yet. Also
  * for other threads. */
-const struct ibv_mr *shmemhi_keys_heap(const shmemhi_ib_t *ib, size_t column);
+const struct ibv_mr *shmemhi_keys_first_mr(const shmemhi_ib_t *ib, size_t column);
 
 /* ib/nic_events.c: a thread that waits for async and DevX events until close. It logs a line for
  * each that concerns the home port or the stand-by, and keeps the type of the first event of each

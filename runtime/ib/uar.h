@@ -28,8 +28,9 @@ struct mlx5dv_devx_uar *shmemhi_uar_alloc(const shmemhi_ib_lib_t *lib,
 
 /* Allocate one register of that NIC for each of n_links links, or as many as the device has, which
  * links then share in turn. With rdma-core before 45 all links share one register. Sharing is
- * correct because a doorbell is one 8-byte store, never a copy of a WQE. `own` is allocated before
- * those of links; NULL if the device gave one register only, which links then have.
+ * correct because a doorbell is one 8-byte store, never a copy of a WQE. With fail-over `flush_uar`
+ * is allocated before those of links; NULL if the device gave one register only, which links then
+ * have.
  *
  * SHMEMH_IB_DOORBELL says who rings: without a mapping for the GPU, `auto` warns (for the home
  * port) and uses the CPU doorbell proxy, `gpu` fails. If the mapping is missing for the stand-by

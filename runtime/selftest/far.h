@@ -85,6 +85,10 @@ typedef struct shmemhi_port_verdicts {
 void shmemhi_verdicts_keep(const shmemhi_port_verdicts_t *verdicts, const shmemhi_firmware_t *kinds,
 			   int n, FILE *f);
 
+/* A row has ended before it ran on all ports: forget its verdicts but failures, since what it found
+ * on some ports must not replace an earlier failure of others of their kind. */
+void shmemhi_verdicts_end_early(shmemhi_port_verdicts_t *verdicts, int row);
+
 /* Exchange versions, then far->mine. Collective over the two PEs of boot. free in any case.
  * Returns  SHMEMH_OK; ERR_VERSION; what the other PE reports; ERR_NO_MEMORY; a failure of the
  *          bootstrap (ERR_PEER, ERR_TIMEOUT, ERR_MISMATCH). */

@@ -20,6 +20,13 @@ static int first_of_kind(const shmemhi_firmware_t *kinds, int port)
 	return first;
 }
 
+void shmemhi_verdicts_end_early(shmemhi_port_verdicts_t *verdicts, int row)
+{
+	for (int port = 0; port < SHMEMHI_RIG_PORTS; port++)
+		if (verdicts->verdicts[row][port] != SHMEMHI_FAIL)
+			verdicts->verdicts[row][port] = SHMEMHI_ROW_NOT_RUN;
+}
+
 void shmemhi_verdicts_keep(const shmemhi_port_verdicts_t *verdicts, const shmemhi_firmware_t *kinds,
 			   int n, FILE *f)
 {

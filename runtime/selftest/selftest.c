@@ -185,8 +185,10 @@ static int run_row(run_t *run, int row)
 
 		ports_of_pair(run, pair, &a, &b);
 		run_on(run, row, a, b, &o);
-		if (run->far.is_lost)
+		if (run->far.is_lost) {
+			shmemhi_verdicts_end_early(&run->near_verdicts, row);
 			return -1;
+		}
 		note_row(run, row, a, b, o.verdict);
 		if (pair == 0 || o.verdict > worst.verdict) {
 			worst = o;

@@ -351,11 +351,10 @@ static void leave_after_a_status(void **state)
 	leave_after(fail_adapter, 1, 0, SHMEMD_ERR_LOST);
 }
 
-/* A refused request moves the queue pair to ERR. If this end finds that out, both ends leave the
- * path because of the refusal, and not for an unknown reason. */
-static void leave_for_a_refusal(void **state)
+/* A refused request moves the queue pair to ERR. If this end finds that out, the lines of both name
+ * the refusal. If the other end finds it out at the same time, both still decide alike. */
+static void leave_for_a_refusal_found_by(int n_ends)
 {
-	(void)state;
 	set_up_pair();
 	end_of(0, 1, 0)->was_refused = 1;
 	end_of(0, 1, 0)->status_due = SHMEMD_ERR_REFUSED;
@@ -363,17 +362,30 @@ static void leave_for_a_refusal(void **state)
 	shmemhi_fault_feed(&hosts[0].core, n_channels,
 			   (shmemhi_switch_event_t){SHMEMHI_EV_FAULT, 0, 0},
 			   (shmemhi_fault_cause_t){SHMEMH_FAULT_BY_QP, 0, 0});
+	if (n_ends == 2)
+		shmemhi_fault_feed(&hosts[1].core, 0,
+				   (shmemhi_switch_event_t){SHMEMHI_EV_FAULT, 0, 0},
+				   (shmemhi_fault_cause_t){SHMEMH_FAULT_BY_QP, 0, 0});
 	pair_of(0, 1, 0)->is_faulted[0] = 1;
 	steps(40);
 	for (int pe = 0; pe < 2; pe++) {
 		const shmemhi_fault_channel_t *c = channel_of(pe, 1 - pe, 0);
+		const int is_told = pe && n_ends == 1;
 
 		assert_int_equal(c->machine.path, 1);
-		assert_int_equal(c->left_for, SHMEMH_FAULT_BY_PROGRAM);
-		assert_int_equal(c->cause.kind, SHMEMH_FAULT_BY_PROGRAM);
-		assert_int_equal(c->is_found_at_peer, pe);
+		assert_int_equal(c->left_for, SHMEMH_FAULT_BY_QP);
+		assert_int_equal(c->cause.kind,
+				 !pe || is_told ? SHMEMH_FAULT_BY_PROGRAM : SHMEMH_FAULT_BY_QP);
+		assert_int_equal(c->is_found_at_peer, is_told);
 	}
 	close_hosts();
+}
+
+static void leave_for_a_refusal(void **state)
+{
+	(void)state;
+	leave_for_a_refusal_found_by(1);
+	leave_for_a_refusal_found_by(2);
 }
 
 /* When the steps of a switch were done, at both ends: none before the one that it follows, and

@@ -39,9 +39,9 @@ static void decisions(void **state)
 	(void)state;
 	expect(f, SHMEMH_FAULT_EXACT, "passed the self-test");
 	f.verdict = SHMEMHI_UNKNOWN;
-	expect(f, SHMEMH_FAULT_OFF, "run shmem-info --selftest --nics mlx5_0");
+	expect(f, SHMEMH_FAULT_OFF, "run shmem-info --selftest, or");
 	f.verdict = SHMEMHI_FAIL;
-	expect(f, SHMEMH_FAULT_OFF, "mlx5_0 failed the self-test");
+	expect(f, SHMEMH_FAULT_OFF, "kind of mlx5_0 failed the self-test");
 	f.is_software = true;
 	expect(f, SHMEMH_FAULT_EXACT, "software adapter");
 	f.standby = NULL;

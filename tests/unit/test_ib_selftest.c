@@ -252,13 +252,32 @@ static void test_keep(void **state)
 	assert_int_equal(unlink(path), 0);
 }
 
+/* A row that ended before it ran on all ports leaves only its failures. */
+static void test_end_early(void **state)
+{
+	static shmemhi_port_verdicts_t verdicts;
+
+	(void)state;
+	memset(&verdicts, SHMEMHI_ROW_NOT_RUN, sizeof verdicts);
+	for (int row = 0; row < 2; row++) {
+		verdicts.verdicts[row][0] = SHMEMHI_PASS;
+		verdicts.verdicts[row][1] = SHMEMHI_FAIL;
+		verdicts.verdicts[row][2] = SHMEMHI_UNKNOWN;
+	}
+	shmemhi_verdicts_end_early(&verdicts, 1);
+	assert_int_equal(verdicts.verdicts[0][0], SHMEMHI_PASS);
+	assert_int_equal(verdicts.verdicts[1][0], SHMEMHI_ROW_NOT_RUN);
+	assert_int_equal(verdicts.verdicts[1][1], SHMEMHI_FAIL);
+	assert_int_equal(verdicts.verdicts[1][2], SHMEMHI_ROW_NOT_RUN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_other_version), cmocka_unit_test(test_other_cannot),
 		cmocka_unit_test(test_other_dies),    cmocka_unit_test(test_request_fails),
 		cmocka_unit_test(test_serve),         cmocka_unit_test(test_long_request),
-		cmocka_unit_test(test_keep),
+		cmocka_unit_test(test_keep),          cmocka_unit_test(test_end_early),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,7 +30,7 @@ SHMEMD_STATIC_ASSERT(sizeof(shmemd_peer_t) == 16, "ABI: shmemd_peer_t");
 
 /* Team sync memory: an array of 64-bit words in the symmetric heap, at the same offset on every
  * member. Each flag word has exactly one remote writer, so no atomics are needed. SHMEMD_SYNC_LAST
- * is the flag of this PE's last sync in which all flags came, or the wait for them timed out. In a
+ * is the flag of this PE's last sync whose wait for the others' flags succeeded or timed out. In a
  * team without SHMEMD_CTX_NIC only a unit with SHMEMD_NO_NIC writes it. */
 #define SHMEMD_SYNC_NUMBER 0 /* syncs completed by this PE; written by this PE only */
 #define SHMEMD_SYNC_LAST 1   /* a flag, as said above; written by this PE only */
@@ -198,9 +198,9 @@ SHMEMD_ASSERT_AT(shmemd_ctx_t, channels, 112);
 
 /* The CQE of a READ or of a fetching atomic may become visible to this GPU before the result does.
  * A DUMP follows each of them but the READ of a quiet, whose result no thread reads: its read of
- * that memory is ordered after the NIC's writes there. Set if the GPU does not observe a NIC's
- * writes in their order (GPUDirect RDMA writes ordering: none, of which init warns), or if
- * completions are in host memory and the heap is on the GPU. */
+ * that memory is ordered after the NIC's writes there. Set if the heap is on the GPU, and the GPU
+ * does not observe a NIC's writes in their order (GPUDirect RDMA writes ordering: none, of which
+ * init warns) or completions are in host memory. */
 #define SHMEMD_CTX_DUMP_AFTER_READ 16u
 
 /* The team has all PEs of the job, with their numbers in the world team. */

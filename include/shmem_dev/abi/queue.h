@@ -18,10 +18,10 @@
  * of microseconds later). It cannot overrun: the WQEBB of a CQE's WQE is not reused before `done`
  * has passed it.
  *
- * The path of a channel (queue pair, queue memory, doorbell register, column of keys) has an epoch.
- * The line of a channel is what a poster loads: ready, done, path, queue, doorbell. All but done
- * carry the epoch as a tag, so that a thread that loads them with independent loads detects a
- * mixture of two paths.
+ * The path of a channel (queue pair, queue memory, doorbell register, key columns of both ends) has
+ * an epoch. The line of a channel is what a poster loads: ready, done, path, queue, doorbell. All
+ * but done carry the epoch as a tag, so that a thread that loads them with independent loads
+ * detects a mixture of two paths.
  *
  * When the host orders it (abi/replay.h), a thread of the GPU switches a channel to another path
  * (impl/switch.h). In a job without a GPU that is a thread of the emulator, or the agent's. It

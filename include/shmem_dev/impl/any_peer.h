@@ -127,7 +127,7 @@ SHMEMD_FN int shmemdi_flush_before_store(const shmemd_ctx_t *ctx, shmemdi_call_t
 /* What has become of a put or get. */
 enum shmemdi_outcome {
 	SHMEMDI_NOT_STARTED, /* a check failed, or there is no transport */
-	/* From shmemdi_put_select: the caller must post. From shmemdi_put_of_group, _put_to_target
+	/* From shmemdi_put_prepare: the caller must post. From shmemdi_put_of_group, _put_to_target
 	 * and _get_any: they have posted what there was to post, or have failed to. */
 	SHMEMDI_BY_NIC,
 	SHMEMDI_MAPPED /* the group copies */
@@ -147,9 +147,9 @@ typedef struct shmemdi_copying_t {
  *
  * No group sync here, but in check builds: the group's barrier is no constant in a function out of
  * line, and ptxas would count all 16 barriers as used. */
-SHMEMD_FN_ANY_PEER shmemdi_copying_t shmemdi_put_select(const shmemd_ctx_t *ctx,
-							shmemdi_target_t target, shmemdi_op_t op,
-							shmemdi_signal_t sig)
+SHMEMD_FN_ANY_PEER shmemdi_copying_t shmemdi_put_prepare(const shmemd_ctx_t *ctx,
+							 shmemdi_target_t target, shmemdi_op_t op,
+							 shmemdi_signal_t sig)
 {
 	shmemdi_copying_t copying = {0, SHMEMDI_NOT_STARTED, SHMEMD_OK};
 	uint32_t flags = target.ep.c.flags;
@@ -180,7 +180,7 @@ SHMEMD_FN_ANY_PEER shmemdi_copying_t shmemdi_put_of_group(const shmemd_ctx_t *ct
 	shmemdi_copying_t copying = {0, SHMEMDI_BY_NIC, SHMEMD_OK};
 
 	if (SHMEMDI_CHECKING || !SHMEMDI_WITH_NIC || target.may_be_mapped)
-		copying = shmemdi_put_select(ctx, target, op, sig);
+		copying = shmemdi_put_prepare(ctx, target, op, sig);
 	if (!SHMEMDI_WITH_NIC || copying.outcome != SHMEMDI_BY_NIC)
 		return copying;
 	if (op.g.rank == 0) {
@@ -215,7 +215,7 @@ SHMEMD_FN_ANY_PEER int shmemdi_put_post(shmemdi_ep_t ep, shmemdi_call_t call, sh
  * entry of a function that has strong loads, or atomics that return a value. If some lanes of a
  * warp call it, as in `if (lane == 0) shmemd_putmem_nbi(...)`, the YIELD releases the lanes that
  * wait for this one to return, and the next __syncwarp has to collect them. (A p has it: it takes
- * some 2320 cycles, and 2090 without. H200, nvcc 13.0.) */
+ * some 2330 cycles, and 2090 without. H200, nvcc 13.0.) */
 SHMEMD_FN int shmemdi_put_of_thread(shmemdi_target_t target, shmemdi_op_t op, shmemdi_signal_t sig)
 {
 	shmemdi_put_t put = {op.sym, op.local, op.nbytes, sig,
@@ -230,13 +230,14 @@ SHMEMD_FN int shmemdi_put_of_thread(shmemdi_target_t target, shmemdi_op_t op, sh
 					       shmemdi_ref(&target.ep.c), op.call, put));
 	shmemdi_nic_put_reserve(&target.ep, &put, &reserved);
 	if (SHMEMD_ARCH_UNLIKELY(!shmemdi_is_simple(&target.ep, &put)))
-		return shmemdi_latched(target.ep.c.ctx, shmemdi_nic_put_general(&target.ep, op.call,
-										&put, &reserved));
+		return shmemdi_latched(
+			target.ep.c.ctx,
+			shmemdi_nic_put_by_segments(&target.ep, op.call, &put, &reserved));
 	return shmemdi_put_post(target.ep, op.call, put, reserved,
 				shmemdi_put_keys(&target.ep, &put));
 }
 
-/* A put to the PE of `target`. If outcome is MAPPED, the caller copies (shmemdi_put_select). */
+/* A put to the PE of `target`. If outcome is MAPPED, the caller copies (shmemdi_put_prepare). */
 SHMEMD_FN shmemdi_copying_t shmemdi_put_to_target(const shmemd_ctx_t *ctx, shmemdi_target_t target,
 						  shmemdi_op_t op, shmemdi_signal_t sig)
 {
@@ -245,7 +246,7 @@ SHMEMD_FN shmemdi_copying_t shmemdi_put_to_target(const shmemd_ctx_t *ctx, shmem
 	if (op.g.bar != SHMEMDI_BAR_NONE)
 		return shmemdi_put_of_group(SHMEMDI_POST_CTX(ctx), target, op, sig);
 	if (SHMEMDI_CHECKING || !SHMEMDI_WITH_NIC || target.may_be_mapped)
-		copying = shmemdi_put_select(SHMEMDI_POST_CTX(ctx), target, op, sig);
+		copying = shmemdi_put_prepare(SHMEMDI_POST_CTX(ctx), target, op, sig);
 	if (SHMEMDI_WITH_NIC && copying.outcome == SHMEMDI_BY_NIC) {
 		shmemdi_fence_before_add(ctx, target, op.pe, sig);
 		copying.status = shmemdi_put_of_thread(target, op, sig);
@@ -263,7 +264,7 @@ SHMEMD_FN shmemdi_copying_t shmemdi_put_any(const shmemd_ctx_t *ctx, shmemdi_op_
 /* The same to a PE that is not mapped, for callers that have checked the put. */
 SHMEMD_FN int shmemdi_put_unmapped(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
-	return shmemdi_put_to_target(ctx, shmemdi_target_nic(ctx, op.pe, ctx->channel), op,
+	return shmemdi_put_to_target(ctx, shmemdi_target_by_nic(ctx, op.pe, ctx->channel), op,
 				     shmemdi_no_signal())
 		.status;
 }
@@ -388,8 +389,8 @@ SHMEMD_FN int shmemdi_word_at_call(const shmemdi_ep_t *ep, shmemdi_call_t call, 
  * At the call the strong loads would put a YIELD into each loop around it, and the operands of the
  * rest would take registers from the loop. To a mapped PE one thread made 14.9 million p a second,
  * not 17.9, and 12.2 million additions, not 20.5; 1024 threads made 5.1 thousand million p, not
- * 7.8, and 4.4 thousand million additions to one word, not 6.9 (H200, nvcc 13.0). By NIC the
- * function costs a p 2330 cycles, as much as a put, and an addition 2550 in place of 2230. So
+ * 7.8, and 4.4 thousand million additions to one word, not 6.9 (H200, nvcc 13.0). By NIC a
+ * p takes 2330 cycles so, as long as a put, and an addition 2550; at the call that takes 2230. So
  * signals, and shmemd_channel_add_u64, which is for the NIC path, are posted at the call
  * (shmemdi_word_at_call). With SHMEMD_NIC_INLINE all are. */
 SHMEMD_FN int shmemdi_word_apart(const shmemdi_ep_t *ep, shmemdi_call_t call, shmemdi_word_t word,
@@ -463,7 +464,7 @@ SHMEMD_FN_ANY_PEER int shmemdi_word_mapped(const shmemd_ctx_t *ctx, uint32_t fla
 	return SHMEMD_OK;
 }
 
-/* A word of op.nbytes bytes at any PE: stored or updated, as kind (shmemdi_word_op) says, except
+/* A word of op.nbytes bytes at any PE: stored or updated, as kind (shmemdi_word_kind) says, except
  * ADDF. Latches what it returns: if the caller did so, the path to a mapped PE would test the
  * status, too. at_call, a constant at each call: by NIC it is posted there (shmemdi_word_at_call),
  * and is a store or addition of 8 bytes. */
@@ -481,7 +482,7 @@ SHMEMD_FN int shmemdi_word_any(const shmemd_ctx_t *ctx, shmemdi_target_t target,
 	return shmemdi_word_by_nic(&target.ep, op.call, word, op.when, at_call);
 }
 
-/* The old value of a mapped word, which kind (shmemdi_word_op) updates; FETCH and LOAD only read
+/* The old value of a mapped word, which kind (shmemdi_word_kind) updates; FETCH and LOAD only read
  * it. */
 SHMEMD_FN uint64_t shmemdi_fetch_at(char *at, shmemdi_op_t op, int kind, uint64_t value,
 				    uint64_t cond)

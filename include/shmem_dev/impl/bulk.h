@@ -236,7 +236,7 @@ typedef struct shmemdi_words {
 	int element;
 } shmemdi_words_t;
 
-/* kind (shmemdi_word_op) on the word of 4 bytes at this offset, which returns its old value. */
+/* kind (shmemdi_word_kind) on the word of 4 bytes at this offset, which returns its old value. */
 SHMEMD_FN int shmemdi_words_fetch(const shmemdi_words_t *w, size_t at, int kind, uint32_t value,
 				  uint32_t cond, uint32_t *old)
 {
@@ -278,7 +278,7 @@ SHMEMD_FN int shmemdi_words_send(const shmemdi_words_t *w, size_t at, uint32_t w
 		return shmemdi_nic_fetch(w->ref, w->call, w->sym + at, width, kind, value, 0)
 			.status;
 	return shmemdi_word_any(
-		w->ref.ctx, shmemdi_target_nic(w->ref.ctx, w->ref.pe, w->ref.k),
+		w->ref.ctx, shmemdi_target_by_nic(w->ref.ctx, w->ref.pe, w->ref.k),
 		shmemdi_op(w->call, shmemd_thread(), w->sym + at, 0, width, w->ref.pe), kind, value,
 		0);
 }

@@ -152,7 +152,7 @@ typedef struct shmemdi_result {
 	int status;
 } shmemdi_result_t;
 
-/* kind (shmemdi_word_op) on a word: returns its value before. FETCH and LOAD change nothing. */
+/* kind (shmemdi_word_kind) on a word: returns its value before. FETCH and LOAD change nothing. */
 SHMEMD_FN_COLD shmemdi_result_t shmemdi_nic_fetch(shmemdi_ref_t ref, shmemdi_call_t call,
 						  const char *sym, uint32_t width, int kind,
 						  uint64_t value, uint64_t cond)

@@ -59,7 +59,7 @@ SHMEMD_FN int shmemdi_uses_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 }
 
 /* The same for a word; atomics, fetches included, must be those of the SMs in the whole team. kind:
- * shmemdi_word_op. */
+ * shmemdi_word_kind. */
 SHMEMD_FN int shmemdi_word_uses_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind)
 {
 	int is_amo = kind != SHMEMDI_WORD_STORE && kind != SHMEMDI_WORD_LOAD;

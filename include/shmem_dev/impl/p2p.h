@@ -113,8 +113,9 @@ SHMEMD_FN void shmemdi_p2p_signal(char *addr, uint64_t value, int op)
 		shmemd_arch_st_relaxed_u64(addr, value);
 }
 
-/* Atomic updates of 4 or 8 bytes; the kind is a constant in inline callers. */
-enum shmemdi_word_op {
+/* What is done to a word. The kind is a constant in inline callers. */
+enum shmemdi_word_kind {
+	/* Atomics of 4 or 8 bytes. */
 	SHMEMDI_AMO_FETCH,
 	SHMEMDI_AMO_SET,
 	SHMEMDI_AMO_ADD,

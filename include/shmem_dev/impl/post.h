@@ -16,7 +16,7 @@
 #include <shmem_dev/impl/p2p.h>
 #include <shmem_dev/impl/sq.h>
 
-/* The opcode of kind (shmemdi_word_op). FETCH and LOAD are READs, ADDF is a loop, STORE a WRITE:
+/* The opcode of kind (shmemdi_word_kind). FETCH and LOAD are READs, ADDF is a loop, STORE a WRITE:
  * not here. An XOR is an addition without carries. */
 SHMEMD_FN uint32_t shmemdi_nic_opcode(int kind, uint32_t width)
 {
@@ -29,7 +29,7 @@ SHMEMD_FN uint32_t shmemdi_nic_opcode(int kind, uint32_t width)
 	return is_plain ? plain : masked;
 }
 
-/* The operands of kind (shmemdi_word_op) as the NIC takes them. */
+/* The operands of kind (shmemdi_word_kind) as the NIC takes them. */
 SHMEMD_FN shmemdi_nic_amo_t shmemdi_nic_amo(int kind, uint64_t value, uint64_t cond, uint32_t width)
 {
 	uint64_t all = ~(uint64_t)0;

@@ -142,7 +142,7 @@ typedef struct shmemdi_word {
 	void *sym;
 	uint64_t value;
 	uint32_t width;
-	int kind; /* shmemdi_word_op */
+	int kind; /* shmemdi_word_kind */
 } shmemdi_word_t;
 
 SHMEMD_FN int shmemdi_word_is_amo(shmemdi_word_t word)
@@ -283,10 +283,10 @@ SHMEMD_FN uint32_t shmemdi_put_wqebbs(const shmemdi_put_t *put)
 	return (uint32_t)(put->nbytes != 0) + (uint32_t)(put->sig.op >= 0);
 }
 
-/* Fill `wrs` from the put: as many work requests as the caller has reserved WQEBBs (n_reserved), or
- * one segment, and a signal after the last one, if it has reserved none (0). Without room for the
- * signal it is left to the next posting. All but the last posting of a put defer their doorbell,
- * and do not ask for the number of their CQE. */
+/* Fill `wrs` from the put. If the caller has reserved WQEBBs (n_reserved), as many work requests as
+ * those, the signal included. If it has reserved none (0), one segment, and if that is the last
+ * one, the signal. Without room for the signal it is left to the next posting. All but the last
+ * posting of a put defer their doorbell, and do not ask for the number of their CQE. */
 SHMEMD_FN void shmemdi_wr_fill(const shmemdi_ep_t *ep, shmemdi_put_t *put, shmemdi_wrs_t *wrs,
 			       uint32_t n_reserved)
 {
@@ -365,7 +365,8 @@ SHMEMD_FN_COLD int shmemdi_nic_put_lanes(shmemdi_ref_t ref, shmemdi_call_t call,
 }
 
 /* Reserve for a put that is not coalesced. If the put is simple, the caller then loads the keys
- * (shmemdi_put_keys) in the same trip to memory, and posts; else it calls shmemdi_nic_put_general.
+ * (shmemdi_put_keys) in the same trip to memory, and posts; else it calls
+ * shmemdi_nic_put_by_segments.
  *
  * The caller's test (shmemdi_is_simple) ends a basic block before the keys are loaded: ptxas orders
  * instructions within a basic block, and would otherwise issue the reservation behind all that the
@@ -379,9 +380,9 @@ SHMEMD_FN void shmemdi_nic_put_reserve(const shmemdi_ep_t *ep, const shmemdi_put
 }
 
 /* Post a put that has been reserved for, in any form, and wait if it blocks. */
-SHMEMD_FN int shmemdi_nic_put_general(const shmemdi_ep_t *ep, shmemdi_call_t call,
-				      const shmemdi_put_t *put,
-				      const shmemdi_reservation_t *reserved)
+SHMEMD_FN int shmemdi_nic_put_by_segments(const shmemdi_ep_t *ep, shmemdi_call_t call,
+					  const shmemdi_put_t *put,
+					  const shmemdi_reservation_t *reserved)
 {
 	return SHMEMD_ARCH_INDIRECT(shmemdi_nic_put_segments)(
 		shmemdi_ref(&ep->c), call, *put, reserved->resv, shmemdi_wr_post_alone);
@@ -389,7 +390,7 @@ SHMEMD_FN int shmemdi_nic_put_general(const shmemdi_ep_t *ep, shmemdi_call_t cal
 
 /* Post a simple put that has been reserved for, with its keys. Sets *must_wait if the caller must
  * wait for the CQE that *ticket names: if the put blocks and has not taken the slow path, on which
- * shmemdi_nic_put_general has waited. */
+ * shmemdi_nic_put_by_segments has waited. */
 SHMEMD_FN int shmemdi_nic_put_post(const shmemdi_ep_t *ep, shmemdi_call_t call,
 				   const shmemdi_put_t *put, shmemdi_reservation_t *reserved,
 				   shmemdi_put_keys_t keys, shmemdi_ticket_t *ticket,
@@ -397,7 +398,7 @@ SHMEMD_FN int shmemdi_nic_put_post(const shmemdi_ep_t *ep, shmemdi_call_t call,
 {
 	*must_wait = 0;
 	if (SHMEMD_ARCH_UNLIKELY(shmemdi_sq_needs_slow_path(&ep->c, reserved)))
-		return shmemdi_nic_put_general(ep, call, put, reserved);
+		return shmemdi_nic_put_by_segments(ep, call, put, reserved);
 	/* What the reservation took: a simple put has data. With constants the compiler knows which
 	 * WQE is the last one, the one that requests the CQE (shmemdi_sq_at). */
 	reserved->wqebbs = reserved->requests = put->sig.op >= 0 ? 2 : 1;
@@ -423,7 +424,7 @@ SHMEMD_FN int shmemdi_nic_put_leader(const shmemdi_ep_t *ep, shmemdi_call_t call
 		return SHMEMD_OK;
 	shmemdi_nic_put_reserve(ep, put, &reserved);
 	if (SHMEMD_ARCH_UNLIKELY(!shmemdi_is_simple(ep, put)))
-		return shmemdi_nic_put_general(ep, call, put, &reserved);
+		return shmemdi_nic_put_by_segments(ep, call, put, &reserved);
 	keys = shmemdi_put_keys(ep, put);
 	/* Never true. It ends the basic block: else ptxas would place the loads of the keys behind
 	 * the instructions that wait for the reservation, and they would take a trip of their own.

@@ -43,7 +43,7 @@ SHMEMD_FN shmemdi_target_t shmemdi_target(const shmemd_ctx_t *ctx, int pe)
 }
 
 /* By NIC, on channel k. */
-SHMEMD_FN shmemdi_target_t shmemdi_target_nic(const shmemd_ctx_t *ctx, int pe, uint32_t k)
+SHMEMD_FN shmemdi_target_t shmemdi_target_by_nic(const shmemd_ctx_t *ctx, int pe, uint32_t k)
 {
 	shmemdi_target_t target = {shmemdi_ep_k(ctx, pe, k), 0};
 	return target;

@@ -332,7 +332,7 @@ SHMEMD_FN void shmemdi_sq_combine(shmemd_channel_t *ch, uint32_t depth, shmemdi_
 		for (i = 0; i < SHMEMDI_MARKS_AT_ONCE; i++)
 			marks[i] = shmemd_arch_ld_relaxed_u64(shmemdi_mark(ch, depth, at + i));
 		for (i = 0; i < SHMEMDI_MARKS_AT_ONCE; i++) {
-			/* 0 WQEBBs taken, so the difference wraps; or a reservation past all 8. */
+			/* The first mark was not taken (0 - 1 wraps), or it covers all 8 places. */
 			if (i == 1 && turn->end - at - 1 >= SHMEMDI_MARKS_AT_ONCE - 1)
 				break;
 			if (((turn->end ^ (at + i)) | (SHMEMD_MARK_FIRST(marks[i]) ^ (at + i)) |
@@ -396,9 +396,9 @@ SHMEMD_FN shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t dep
 	/* What is published and rung for are WQEs of others, too. */
 	shmemd_arch_fence_acquire();
 	/* The word was loaded beside the marks, and may be older than the reservations whose marks
-	 * were taken. So a poster that would ring by the default rule loads it again, 0.15 us each,
-	 * twice for few WQEBBs. With both loads 8 warps on one channel, queue in host memory, rang
-	 * every 28th put, 560 ns a put; with one every 11th, 645 ns; a third gained nothing. */
+	 * were taken. So a poster that would ring by the default rule loads it again, and for few
+	 * WQEBBs once more, 0.15 us each. With 2 such loads 8 warps on one channel, host queue,
+	 * rang every 28th put, 560 ns a put; with 1 every 11th, 645 ns; a third gained nothing. */
 	turn.is_followed = shmemdi_sq_is_followed(resv, turn.end);
 	looks = turn.end - first < 16 ? 2 : 1;
 	for (; looks && !(turn.is_followed | turn.is_now | turn.is_deferred); looks--)

@@ -17,7 +17,7 @@
 #include <shmem_dev/impl/poll.h>
 
 /* A put, blocking if op.is_blocking. The group sync that ends a blocking one is shmemdi_put's. */
-SHMEMD_FN void shmemdi_put_op(const shmemd_ctx_t *ctx, shmemdi_op_t op)
+SHMEMD_FN void shmemdi_put_part_of(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
 	shmemdi_copying_t copying;
 	int64_t shift;
@@ -36,7 +36,7 @@ SHMEMD_FN void shmemdi_put_op(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 SHMEMD_FN void shmemdi_put(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
 	op.is_blocking = 1;
-	shmemdi_put_op(ctx, op);
+	shmemdi_put_part_of(ctx, op);
 	/* It orders memory, too: a load of src could otherwise read what another thread of the
 	 * group writes there afterwards. */
 	shmemd_group_sync(op.g);
@@ -154,7 +154,7 @@ SHMEMD_FN int shmemdi_amo_fetch(const shmemd_ctx_t *ctx, shmemdi_op_t op, int ki
 
 /* Signals */
 
-/* How a signal word changes (shmemdi_word_op). */
+/* How a signal word changes (shmemdi_word_kind). */
 SHMEMD_FN int shmemdi_signal_kind(shmemdi_signal_t sig)
 {
 	return sig.op == SHMEMD_SIGNAL_ADD ? SHMEMDI_AMO_ADD : SHMEMDI_WORD_STORE;
@@ -192,7 +192,7 @@ SHMEMD_FN int shmemdi_signal_behind(const shmemd_ctx_t *ctx, shmemdi_op_t op, sh
 		shmemdi_p2p_signal(shmemdi_p2p_at(ctx, base, sig.word), sig.value, sig.op);
 		return SHMEMD_OK;
 	}
-	return shmemdi_word_any(ctx, shmemdi_target_nic(ctx, op.pe, ctx->channel),
+	return shmemdi_word_any(ctx, shmemdi_target_by_nic(ctx, op.pe, ctx->channel),
 				shmemdi_op_word(op.call, sig.word, 8, op.pe),
 				shmemdi_signal_kind(sig), sig.value, 1);
 }
