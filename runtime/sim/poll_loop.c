@@ -9,10 +9,8 @@
  *
  * The fiber records one address, the anchor, and compares the addresses between two accesses to it.
  * If the anchor is not accessed again within `span` accesses, at most LAST_SPAN, another address
- * becomes the anchor, and the span doubles. The access at which MAX_ALONE lets others run is not
- * compared, and equal iterations are counted anew. So if no other fiber runs, only iterations of up
- * to 64 accesses (MAX_ALONE / LAST_TURNS) are still found when LAST_TURNS equal ones are needed; a
- * run that polls by longer ones ends at max_steps. */
+ * becomes the anchor, and the span doubles. A run that polls by longer iterations ends at max_steps.
+ */
 #include "sim/sim.h"
 
 #define FIRST_SPAN 32u /* accesses until the anchor moves */
@@ -61,10 +59,6 @@ void shmemsimi_detect_poll(const void *p, const void *call)
 	if (f->kind == KIND_MAIN)
 		return;
 	f->call = call; /* for reports, also if the policy switches at this access */
-	if (++w->n_alone > MAX_ALONE) {
-		shmemsimi_yield(call);
-		return;
-	}
 	shmemsimi_note_writes();
 	if (l->epoch != w->epoch || !l->max_turns) {
 		l->epoch = w->epoch;
@@ -75,5 +69,8 @@ void shmemsimi_detect_poll(const void *p, const void *call)
 		l->n_turns = 0;
 		l->max_turns = l->max_turns < LAST_TURNS ? 2 * l->max_turns : LAST_TURNS;
 		shmemsimi_park(call);
+		return;
 	}
+	if (++w->n_alone > MAX_ALONE)
+		shmemsimi_yield(call);
 }

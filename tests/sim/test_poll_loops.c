@@ -204,6 +204,22 @@ static void test_condition_never_true(void **state)
 		}
 }
 
+/* An iteration of 100 loads, in which other threads run after each 65,536 accesses. */
+static void looks_at_100(void)
+{
+	do {
+		for (int i = 0; i < 99; i++)
+			(void)shmemd_arch_ld_relaxed_u64(&data[i]);
+	} while (shmemd_arch_ld_acquire_u32(&flag) != 1);
+}
+
+static void test_long_iterations(void **state)
+{
+	(void)state;
+	assert_bad(run_limited(SHMEMSIM_ROUND_ROBIN, 400000000, looks_at_100, NULL, 0),
+		   "livelock: all fibers that can run poll");
+}
+
 /* A loop that also writes in each iteration ends at the limit of steps, also under round robin. */
 static void test_writing_poll_never_true(void **state)
 {
@@ -282,6 +298,7 @@ int main(void)
 		cmocka_unit_test(test_condition_becomes_true),
 		cmocka_unit_test(test_lock),
 		cmocka_unit_test(test_condition_never_true),
+		cmocka_unit_test(test_long_iterations),
 		cmocka_unit_test(test_writing_poll_never_true),
 		cmocka_unit_test(test_reading_is_not_polling),
 		cmocka_unit_test(test_ends_by_itself),
