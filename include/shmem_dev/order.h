@@ -13,11 +13,11 @@
  *   reusable      The source buffer was read and may change. A blocking put returns with this.
  *   ordered       Visible at the target no later than anything sent to the same target afterwards.
  *                 By fence, and inside put_signal.
- *   visible       A thread of the target that acquires (waits for) a signal or flag sent after it
- *                 reads the new data.
- *   complete      Performed at the target, and results delivered here: by quiet. A thread of any
- *                 PE that acquires a signal or flag sent after the quiet finds the data, whichever
- *                 PE sends it and by whichever transport. A put can be such a flag only if it
+ *   visible       If a signal or flag was sent after the operation, a thread of the target that
+ *                 acquires it (waits for it) then reads the new data.
+ *   complete      Performed at the target, and results delivered here: by quiet. If any PE sends
+ *                 a signal or flag after the quiet, by whichever transport, a thread of any PE
+ *                 that acquires it then finds the data. A put can be such a flag only if it
  *                 writes exactly one aligned word of 4 or 8 bytes (wait.h).
  *   synchronised  All PEs of the team have arrived, and what they wrote or sent before is visible
  *                 to all: by sync (stores to own memory, and mapped puts) and barrier (also

@@ -6,10 +6,10 @@
  *
  * Calls on a PE behind a NIC have further errors: ERR_REFUSED, ERR_PATH, ERR_PEER, ERR_LOST when
  * the channel has failed; if they wait also ERR_PEER when the PE has died or left, and ERR_TIMEOUT.
- * After that a get into the symmetric heap is still under way, and may write dst until a quiet
- * succeeds; one into other memory has ended, with a part of dst written or nothing. What a group
- * posts without waiting is covered by a quiet of the same group, or of a thread that synchronised
- * with it. */
+ * A get into the symmetric heap that ended with ERR_TIMEOUT is still under way, and may write dst
+ * until a quiet succeeds. One into other memory has ended then, with all, a part or nothing of dst
+ * written. What a group posts without waiting is covered by a quiet of the same group, or of a
+ * thread that synchronised with it. */
 #ifndef SHMEMD_RMA_H
 #define SHMEMD_RMA_H
 
