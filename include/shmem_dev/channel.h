@@ -69,9 +69,9 @@ SHMEMD_FN shmemd_ctx_t shmemd_ctx_channel(const shmemd_ctx_t *ctx, uint32_t k SH
 SHMEMD_FN void shmemd_channel_put_nbi_warp(const shmemd_ctx_t *ctx, void *dst, const void *src,
 					   size_t nbytes, int pe, int when SHMEMD_SITE)
 {
-	shmemdi_put_part_of(ctx, shmemdi_op_when(shmemdi_op(SHMEMDI_CALLER(PUT), shmemd_warp(), dst,
-							    src, nbytes, pe),
-						 when));
+	shmemdi_put_unsynced(ctx, shmemdi_op_when(shmemdi_op(SHMEMDI_CALLER(PUT), shmemd_warp(),
+							     dst, src, nbytes, pe),
+						  when));
 }
 
 /* Add to *dst on PE pe, ordered after all that was sent on this channel before; the old value is

@@ -73,31 +73,31 @@ SHMEMD_FN void shmemd_putmem_group(const shmemd_ctx_t *ctx, shmemd_group_t g, vo
 SHMEMD_FN void shmemd_putmem_nbi(const shmemd_ctx_t *ctx, void *dst, const void *src, size_t nbytes,
 				 int pe SHMEMD_SITE)
 {
-	shmemdi_put_part_of(ctx,
-			    shmemdi_op(SHMEMDI_CALLER(PUT), shmemd_thread(), dst, src, nbytes, pe));
+	shmemdi_put_unsynced(
+		ctx, shmemdi_op(SHMEMDI_CALLER(PUT), shmemd_thread(), dst, src, nbytes, pe));
 }
 
 /* As above, called by all 32 threads of a warp, converged, with equal arguments. */
 SHMEMD_FN void shmemd_putmem_nbi_warp(const shmemd_ctx_t *ctx, void *dst, const void *src,
 				      size_t nbytes, int pe SHMEMD_SITE)
 {
-	shmemdi_put_part_of(ctx,
-			    shmemdi_op(SHMEMDI_CALLER(PUT), shmemd_warp(), dst, src, nbytes, pe));
+	shmemdi_put_unsynced(ctx,
+			     shmemdi_op(SHMEMDI_CALLER(PUT), shmemd_warp(), dst, src, nbytes, pe));
 }
 
 /* As above, called by all threads of a block. */
 SHMEMD_FN void shmemd_putmem_nbi_block(const shmemd_ctx_t *ctx, void *dst, const void *src,
 				       size_t nbytes, int pe SHMEMD_SITE)
 {
-	shmemdi_put_part_of(ctx,
-			    shmemdi_op(SHMEMDI_CALLER(PUT), shmemd_block(), dst, src, nbytes, pe));
+	shmemdi_put_unsynced(ctx,
+			     shmemdi_op(SHMEMDI_CALLER(PUT), shmemd_block(), dst, src, nbytes, pe));
 }
 
 /* As above, called by all threads of group g. */
 SHMEMD_FN void shmemd_putmem_nbi_group(const shmemd_ctx_t *ctx, shmemd_group_t g, void *dst,
 				       const void *src, size_t nbytes, int pe SHMEMD_SITE)
 {
-	shmemdi_put_part_of(ctx, shmemdi_op(SHMEMDI_CALLER(PUT), g, dst, src, nbytes, pe));
+	shmemdi_put_unsynced(ctx, shmemdi_op(SHMEMDI_CALLER(PUT), g, dst, src, nbytes, pe));
 }
 
 /* Read nbytes at src on PE pe into dst on this PE.

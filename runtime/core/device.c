@@ -44,7 +44,7 @@ static void set_stride(const shmemh_t *job, const shmemhi_team_t *team, shmemd_c
 		int distance = team->first_mapped + i - team->my_pe;
 		int64_t nbytes = (intptr_t)shmemhi_mem_base(job, pe) - own;
 
-		if (job->opt.disable_p2p || !shmemhi_mem_is_mapped(job, pe))
+		if (!shmemhi_mem_is_for_kernels(job, pe))
 			return;
 		if (stride == 0 && distance != 0)
 			stride = nbytes / distance;
@@ -104,7 +104,7 @@ static int check_no_nic(shmemh_t *job, const shmemhi_team_t *team)
 {
 	for (int i = 0; i < team->n_pes; i++) {
 		int pe = team->world_pe[i];
-		int is_mapped = !job->opt.disable_p2p && shmemhi_mem_is_mapped(job, pe);
+		int is_mapped = shmemhi_mem_is_for_kernels(job, pe);
 
 		if (!is_mapped && shmemhi_ib_reaches(job, pe))
 			return shmemhi_fail(&job->err, SHMEMH_ERR_VERSION,

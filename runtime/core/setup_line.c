@@ -21,7 +21,7 @@ static const char *const reach_names[N_REACHES] = {
 
 static int reach_of(const shmemh_t *job, int pe)
 {
-	bool is_mapped = !job->opt.disable_p2p && shmemhi_mem_is_mapped(job, pe);
+	bool is_mapped = shmemhi_mem_is_for_kernels(job, pe);
 	bool has_nic = shmemhi_ib_reaches(job, pe);
 
 	if (is_mapped)

@@ -51,7 +51,7 @@ static int write_peers(shmemh_t *job, shmemhi_team_t *team)
 	for (int i = 0; i < team->n_pes; i++) {
 		int pe = team->world_pe[i];
 
-		if (!job->opt.disable_p2p)
+		if (shmemhi_mem_is_for_kernels(job, pe))
 			peers[i].base = shmemhi_mem_base(job, pe);
 		peers[i].world_pe = pe;
 		if (!peers[i].base)
@@ -109,8 +109,8 @@ static void find_mapped(const shmemh_t *job, shmemhi_team_t *team)
 {
 	team->first_mapped = 0;
 	team->mapped_span = 0;
-	for (int i = 0; i < team->n_pes && !job->opt.disable_p2p; i++) {
-		if (!shmemhi_mem_is_mapped(job, team->world_pe[i]))
+	for (int i = 0; i < team->n_pes; i++) {
+		if (!shmemhi_mem_is_for_kernels(job, team->world_pe[i]))
 			continue;
 		if (team->mapped_span == 0)
 			team->first_mapped = i;

@@ -59,9 +59,10 @@ static int to_init(shmemhi_failover_t *s, shmemhi_endpoint_t *e)
 	int status = shmemhi_link_to_init(&s->ib->lib, e->link, &s->err);
 
 	/* The device may store to the producer word as soon as it has the order. */
-	if (status == SHMEMH_OK && e->link->producer)
-		status = shmemhi_proxy_add(s->job, s->ib, e->link);
-	return status;
+	if (status != SHMEMH_OK || !e->link->producer ||
+	    shmemhi_proxy_add(s->job, s->ib, e->link) == SHMEMH_OK)
+		return status;
+	return shmemhi_fail(&s->err, SHMEMH_ERR_NO_MEMORY, "fail-over: out of memory");
 }
 
 int shmemhi_endpoint_make(shmemhi_failover_t *s, shmemhi_endpoint_t *e)

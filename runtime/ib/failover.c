@@ -38,8 +38,8 @@ static bool is_needed(void *self, int pe)
 {
 	const shmemhi_failover_t *s = self;
 
-	return pe != s->job->pe && (s->job->opt.disable_p2p || !shmemhi_mem_is_mapped(s->job, pe) ||
-				    !shmemhi_mem_has_atomics(s->job, pe));
+	return pe != s->job->pe &&
+	       (!shmemhi_mem_is_for_kernels(s->job, pe) || !shmemhi_mem_has_atomics(s->job, pe));
 }
 
 /* The endpoint of a path. NULL: there is none any more. */
@@ -192,8 +192,10 @@ static shmemhi_endpoint_t *new_endpoint(shmemhi_failover_t *s, shmemhi_route_t *
 	const shmemhi_link_t *first = &s->ib->links[route - s->routes];
 	shmemhi_endpoint_t *e = calloc(1, sizeof *e);
 
-	if (!e)
+	if (!e) {
+		shmemhi_fail(&s->err, SHMEMH_ERR_NO_MEMORY, "fail-over: out of memory");
 		return NULL;
+	}
 	e->column = (uint8_t)s->column;
 	if (!shmemhi_slots_have_one(s))
 		reap_all(s);

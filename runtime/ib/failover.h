@@ -121,7 +121,7 @@ typedef struct shmemhi_route {
 	uint64_t unresolved_at;        /* when the latest failed look-up was answered */
 	uint32_t n_unresolved;         /* paths that ended since then because the cached failed
 					  look-up was the answer */
-	int was_refused;               /* a request of this PE was; that is reported only once */
+	int was_refused;               /* a refused request of this PE has been reported */
 	uint32_t refused;              /* syndrome that DRAIN has found, not yet reported; 0 */
 	int has_order;                 /* *order holds the order of this route */
 	shmemhi_offer_bytes_t offer;   /* of the peer */
@@ -183,10 +183,10 @@ typedef struct shmemhi_flusher {
 	uint64_t missing_since;    /* when renew began to wait for missing CQEs; 0: it has not */
 	uint16_t last;             /* index of the WQEBB that the latest CQE is of */
 	shmemhi_address_t address; /* the port's own, as of when it was up last */
-	uint32_t generation;       /* of the port, when renew last made it again while it was up */
-	int has_failed;            /* make the queue pair again */
-	int is_local;              /* DUMPs instead of READs */
-	int reads_fail;            /* READs failed although the port is up */
+	uint32_t generation; /* of the port, when renew last made the queue pair with the port up */
+	int has_failed;      /* make the queue pair again */
+	int is_local;        /* DUMPs instead of READs */
+	int reads_fail;      /* READs failed although the port is up */
 } shmemhi_flusher_t;
 
 /* A port of this PE that paths may use. */

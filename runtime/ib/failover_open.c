@@ -11,7 +11,7 @@
 #include "ib/ports.h"
 #include "mem/mem.h"
 
-const shmemhi_open_port_t *shmemhi_open_port_of(const shmemhi_ib_t *ib, size_t column)
+const shmemhi_open_port_t *shmemhi_port_of_column(const shmemhi_ib_t *ib, size_t column)
 {
 	return column ? &ib->failover->standby : &ib->home_port;
 }

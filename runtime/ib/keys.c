@@ -53,8 +53,8 @@ static int own_limit(shmemh_t *job, const shmemhi_ib_t *ib, uint64_t *n_granules
 
 	*n_granules = UINT32_MAX;
 	for (size_t c = 0; status == SHMEMH_OK && c < ib->keys->n_columns; c++)
-		if (shmemhi_open_port_of(ib, c)->context)
-			status = limit_by(job, ib, shmemhi_open_port_of(ib, c), ib->keys->granule,
+		if (shmemhi_port_of_column(ib, c)->context)
+			status = limit_by(job, ib, shmemhi_port_of_column(ib, c), ib->keys->granule,
 					  n_granules);
 	return status;
 }
@@ -219,7 +219,7 @@ static int register_one(shmemh_t *job, shmemhi_ib_t *ib, adding_t *a, size_t i)
 	memset(at, 0, keys->n_columns * sizeof *at);
 	keys->n_regions++;
 	for (size_t c = 0; c < keys->n_columns; c++) {
-		const shmemhi_open_port_t *port = shmemhi_open_port_of(ib, c);
+		const shmemhi_open_port_t *port = shmemhi_port_of_column(ib, c);
 
 		if (!port->context)
 			continue;

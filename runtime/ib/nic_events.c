@@ -52,7 +52,8 @@ static void say(shmemhi_nic_events_t *events, int which, int level, const char *
 
 static void say(shmemhi_nic_events_t *events, int which, int level, const char *fmt, ...)
 {
-	const shmemhi_open_port_t *port = shmemhi_open_port_of(events->ib, which == ASYNC_STANDBY);
+	const shmemhi_open_port_t *port =
+		shmemhi_port_of_column(events->ib, which == ASYNC_STANDBY);
 	char text[SHMEMHI_ERR_NBYTES];
 	int used = snprintf(text, sizeof text, "NIC %s port %d: ", port->name, port->number);
 	va_list args;
@@ -119,7 +120,7 @@ static void on_async(shmemhi_nic_events_t *events, int which, const struct ibv_a
 	size_t column = which == ASYNC_STANDBY;
 
 	if (is_of_port(event->event_type) &&
-	    event->element.port_num != shmemhi_open_port_of(ib, column)->number)
+	    event->element.port_num != shmemhi_port_of_column(ib, column)->number)
 		return;
 	if (ib->failover)
 		shmemhi_failover_note(ib->failover, column,
@@ -183,7 +184,8 @@ static void give_up(shmemhi_nic_events_t *events, int which, const char *why)
 
 static void drain_async(shmemhi_nic_events_t *events, int which)
 {
-	const shmemhi_open_port_t *port = shmemhi_open_port_of(events->ib, which == ASYNC_STANDBY);
+	const shmemhi_open_port_t *port =
+		shmemhi_port_of_column(events->ib, which == ASYNC_STANDBY);
 	const shmemhi_ib_lib_t *lib = &events->ib->lib;
 	struct ibv_async_event event;
 
@@ -289,7 +291,7 @@ static struct pollfd input(int fd)
 static int start(shmemhi_nic_events_t *events)
 {
 	const struct ibv_context *standby =
-		events->ib->failover ? shmemhi_open_port_of(events->ib, 1)->context : NULL;
+		events->ib->failover ? shmemhi_port_of_column(events->ib, 1)->context : NULL;
 	int error;
 
 	events->fds[WAKE] = input(eventfd(0, EFD_CLOEXEC));

@@ -21,10 +21,10 @@ enum { IB_AUTO, IB_OFF }; /* words of SHMEMH_IB */
  * memory? */
 static bool needs_nic(const shmemh_t *job)
 {
-	int needs = job->opt.disable_p2p;
+	int needs = 0;
 
 	for (int pe = 0; pe < job->n_pes; pe++)
-		needs |= !shmemhi_mem_is_mapped(job, pe) || !shmemhi_mem_has_atomics(job, pe);
+		needs |= !shmemhi_mem_is_for_kernels(job, pe) || !shmemhi_mem_has_atomics(job, pe);
 	return needs;
 }
 

@@ -111,7 +111,8 @@ int shmemhi_port_refresh(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *o
 
 	if (status != SHMEMH_OK)
 		return status;
-	/* The thread for NIC events and threads that register memory read the rest. */
+	/* Only these may change now: the thread for NIC events and threads that register memory
+	 * read the other fields meanwhile. */
 	port->mtu = p.open.mtu;
 	port->gid_index = p.open.gid_index;
 	port->requires_grh = p.open.requires_grh;

@@ -150,8 +150,9 @@ int shmemhi_proxy_add(shmemh_t *job, shmemhi_ib_t *ib, const shmemhi_link_t *lin
 	}
 	pthread_mutex_unlock(&proxy->lock);
 	if (status != SHMEMH_OK)
-		shmemhi_log(&job->log, SHMEMHI_WARN, "NIC %s: no host memory to ring %zu doorbells",
-			    ib->home_port.name, room);
+		shmemhi_log(&job->log, SHMEMHI_WARN,
+			    "NIC %s: no host memory for the doorbell proxy: a list of %zu links",
+			    link->port->name, room);
 	return status;
 }
 

@@ -26,8 +26,8 @@ static int fail_verbs(const shmemhi_open_port_t *port, const char *call, uint64_
 		      shmemhi_err_t *err)
 {
 	return shmemhi_fail(err, SHMEMH_ERR_NIC,
-			    "%s: %s of %llu bytes for queues: %s; is the limit of locked memory "
-			    "(ulimit -l) high enough?",
+			    "%s: %s of %llu bytes of queues or bounce buffers: %s; is the limit of "
+			    "locked memory (ulimit -l) high enough?",
 			    port->name, call, (unsigned long long)nbytes, strerror(errno));
 }
 

@@ -147,7 +147,7 @@ uint64_t shmemhi_links_nbytes(const shmemhi_ib_t *ib); /* memory of one link, al
 
 /* ib/failover_open.c: the port of a column; context NULL: this PE has no stand-by. Column 1 only
  * with ib->failover. */
-const shmemhi_open_port_t *shmemhi_open_port_of(const shmemhi_ib_t *ib, size_t column);
+const shmemhi_open_port_t *shmemhi_port_of_column(const shmemhi_ib_t *ib, size_t column);
 
 /* ib/keys.c: the table of keys, in device memory. open is collective; it writes the key of the
  * bounce buffers and registers every growth of the heap from then on. close deregisters all

@@ -125,9 +125,10 @@ static int is_standby_alone(const shmemhi_ib_t *ib, const shmemhi_open_port_t *p
 	return port != &ib->home_port && ib->links[0].doorbell;
 }
 
-/* A warning is for the home port only. If its doorbells cannot be mapped either, it has had that
- * warning; else fail-over is switched off, with a warning of its own, or init fails
- * (failover_open.c). */
+/* Map the doorbell registers of a port for the GPU. A failure is a warning for the home port, whose
+ * doorbells the CPU then rings. If it is the stand-by's, there is no warning here: the home port
+ * has had one, or only the stand-by fails; then fail-over is switched off, with a warning of its
+ * own, or init fails (failover_open.c). */
 static int map_all(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_port_t *port,
 		   shmemhi_uars_t *uars)
 {

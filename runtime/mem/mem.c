@@ -201,6 +201,11 @@ bool shmemhi_mem_is_mapped(const shmemh_t *job, int pe)
 	return job->mem->peers[pe].mapped;
 }
 
+bool shmemhi_mem_is_for_kernels(const shmemh_t *job, int pe)
+{
+	return !job->opt.disable_p2p && shmemhi_mem_is_mapped(job, pe);
+}
+
 bool shmemhi_mem_same_gpu(const shmemh_t *job, int pe)
 {
 	const shmemhi_mem_t *mem = job->mem;

@@ -24,6 +24,9 @@ void shmemhi_heap_close(shmemh_t *job);
 /* Is the memory of world PE pe mapped here, or will it be as the heap grows? Own PE: true. */
 bool shmemhi_mem_is_mapped(const shmemh_t *job, int pe);
 
+/* Do device calls reach it by loads and stores: is it mapped, and SHMEMH_DISABLE_P2P 0? */
+bool shmemhi_mem_is_for_kernels(const shmemh_t *job, int pe);
+
 /* Are read-modify-writes by SMs on pe's memory atomic with respect to pe's own? (Same GPU,
  * NVLink, host memory between CPUs; not PCIe.) */
 bool shmemhi_mem_has_atomics(const shmemh_t *job, int pe);

@@ -9,8 +9,8 @@
  *
  * The fiber records one address, the anchor, and compares the addresses between two accesses to it.
  * If the anchor is not accessed again within `span` accesses, at most LAST_SPAN, another address
- * becomes the anchor, and the span doubles. A run that polls by longer iterations ends at max_steps.
- */
+ * becomes the anchor, and the span doubles. A run that polls by longer iterations ends at
+ * max_steps. */
 #include "sim/sim.h"
 
 #define FIRST_SPAN 32u /* accesses until the anchor moves */

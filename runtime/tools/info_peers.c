@@ -22,7 +22,7 @@ typedef struct about {
 
 static char letter_of(const shmemh_t *job, int pe)
 {
-	bool is_mapped = !job->opt.disable_p2p && shmemhi_mem_is_mapped(job, pe);
+	bool is_mapped = shmemhi_mem_is_for_kernels(job, pe);
 	bool has_nic = shmemhi_ib_reaches(job, pe);
 
 	if (is_mapped)

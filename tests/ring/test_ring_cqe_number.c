@@ -21,8 +21,7 @@ static shmemdi_ticket_t post(const shmemdi_ep_t *ep, uint32_t i, int when)
 
 	status = shmemdi_sq_start(&ep->c, call, &reserved, 1, 1);
 	CHECK_IS(status, 0);
-	shmemdi_nic_write_signal(ep, &reserved, 0, shmemdi_signal(word, i, SHMEMD_SIGNAL_SET),
-				 keys);
+	shmemdi_nic_signal_wqe(ep, &reserved, 0, shmemdi_signal(word, i, SHMEMD_SIGNAL_SET), keys);
 	return shmemdi_sq_submit(&ep->c, &reserved, how);
 }
 

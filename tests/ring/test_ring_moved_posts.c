@@ -58,9 +58,9 @@ static void first_poster(const rig_params_t *p)
 	reserved.resv = resv;
 	reserved.line = line;
 	CHECK_IS(shmemdi_sq_begin(&reserved), SHMEMD_OK);
-	shmemdi_nic_write_signal(&ep, &reserved, 0,
-				 shmemdi_signal((uint64_t *)(void *)word, 99, SHMEMD_SIGNAL_SET),
-				 keys);
+	shmemdi_nic_signal_wqe(&ep, &reserved, 0,
+			       shmemdi_signal((uint64_t *)(void *)word, 99, SHMEMD_SIGNAL_SET),
+			       keys);
 	shmemdi_sq_submit(&ep.c, &reserved, shmemdi_how(SHMEMD_RING_DEFAULT, 0));
 }
 

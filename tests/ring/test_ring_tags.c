@@ -114,8 +114,8 @@ static void switches_in_turn(const rig_params_t *p)
 		reserved.line = shmemdi_line(ep.c.ch);
 	} while (SHMEMD_READY_EPOCH(reserved.line.ready) == SHMEMD_RESV_EPOCH(reserved.resv));
 	CHECK_IS(shmemdi_sq_begin(&reserved), SHMEMD_OK);
-	shmemdi_nic_write_signal(&ep, &reserved, 0, shmemdi_signal(word, 99, SHMEMD_SIGNAL_SET),
-				 keys);
+	shmemdi_nic_signal_wqe(&ep, &reserved, 0, shmemdi_signal(word, 99, SHMEMD_SIGNAL_SET),
+			       keys);
 	shmemdi_sq_submit(&ep.c, &reserved, shmemdi_how(SHMEMD_RING_DEFAULT, 0));
 }
 

@@ -41,10 +41,10 @@ static void write_wqes(const shmemdi_ep_t *ep, const shmemdi_reservation_t *rese
 		char *word = ep->heap + (p->at + i) * 8;
 		shmemdi_put_keys_t keys = {.signal = shmemdi_keys(shmemdi_rkey(ep, word))};
 
-		shmemdi_nic_write_signal(ep, reserved, i,
-					 shmemdi_signal((uint64_t *)(void *)word,
-							value_of(p->at + i), SHMEMD_SIGNAL_SET),
-					 keys);
+		shmemdi_nic_signal_wqe(ep, reserved, i,
+				       shmemdi_signal((uint64_t *)(void *)word, value_of(p->at + i),
+						      SHMEMD_SIGNAL_SET),
+				       keys);
 	}
 }
 

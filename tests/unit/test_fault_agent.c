@@ -338,6 +338,8 @@ static void leave_after(void (*end_direction)(int, int, uint32_t), int a, int b,
 
 		assert_int_equal(c->machine.path, 2);
 		assert_int_equal(c->left_for, SHMEMH_FAULT_BY_RETRIES);
+		if (!shmemhi_fault_status(c))
+			assert_int_equal(c->cause.kind, SHMEMH_FAULT_BY_RETRIES);
 		assert_true(c->pathless_since < before);
 	}
 	has_no_traffic = 0;

@@ -56,9 +56,9 @@ reason_t reasons[] = {
 	/* impl/cq.h */
 	ROW(shmemdi_is_done, arch_fence_acquire, 1, 1, GPU,
 	    "harmless, only threads of this GPU change `done`."),
-	ROW(shmemdi_is_done_failed, arch_fence_acquire, 1, 1, REMOVED,
+	ROW(shmemdi_failed_but_done, arch_fence_acquire, 1, 1, REMOVED,
 	    "wrong, and caught, but seldom: ring_fail, seed 20243."),
-	ROW(shmemdi_is_done_failed, arch_fence_acquire, 1, 1, GPU,
+	ROW(shmemdi_failed_but_done, arch_fence_acquire, 1, 1, GPU,
 	    "harmless, only threads of this GPU change the path word and `done`."),
 	ROW(shmemdi_cq_poll_place, arch_fence_acquire, 1, 1, GPU,
 	    "harmless, only threads of this GPU change `done`."),

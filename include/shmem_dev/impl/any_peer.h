@@ -8,11 +8,11 @@
  *
  * By default functions of the unit, out of line, do that, except that a thread that posts a put, a
  * signal or a shmemd_channel_add_u64 for itself reserves inline (shmemdi_put_of_thread,
- * shmemdi_word_at_call). In a call that returns nothing (put, word) the path to a mapped PE
- * (impl/xport.h) tests no status, since what is called latches it. So that path is a comparison and
- * the access, and a loop keeps what it needs for them in registers. With the choice of the
- * transport and the test of a status at each call, on an H100 a loop of p to a mapped PE took twice
- * as long, one of fetching atomics 1.3 times.
+ * shmemdi_word_at_call). In a call that returns nothing (put, word) these functions latch the
+ * status, so that the path to a mapped PE (impl/xport.h), which calls none of them, tests none. So
+ * that path is a comparison and the access, and a loop keeps what it needs for them in registers.
+ * With the choice of the transport and the test of a status at each call, on an H100 a loop of p to
+ * a mapped PE took twice as long, one of fetching atomics 1.3 times.
  *
  * Functions that post take from the caller all that they need of the context (shmemdi_target_t),
  * which the caller has in registers or in the constant bank. For a simple operation
@@ -127,10 +127,9 @@ SHMEMD_FN int shmemdi_flush_before_store(const shmemd_ctx_t *ctx, shmemdi_call_t
 /* What has become of a put or get. */
 enum shmemdi_outcome {
 	SHMEMDI_NOT_STARTED, /* a check failed, or there is no transport */
-	/* From shmemdi_put_prepare: the caller must post. From shmemdi_put_of_group, _put_to_target
-	 * and _get_any: they have posted what there was to post, or have failed to. */
-	SHMEMDI_BY_NIC,
-	SHMEMDI_MAPPED /* the group copies */
+	SHMEMDI_BY_NIC,      /* what there was to post has been posted, or the post has failed */
+	SHMEMDI_MAPPED,      /* the group copies */
+	SHMEMDI_MUST_POST = SHMEMDI_BY_NIC /* the caller has to post; then it is BY_NIC */
 };
 
 typedef struct shmemdi_copying_t {
@@ -159,7 +158,7 @@ SHMEMD_FN_ANY_PEER shmemdi_copying_t shmemdi_put_prepare(const shmemd_ctx_t *ctx
 		shmemdi_check_select_put_given(ctx, op, sig, flags, target.may_be_mapped, &base);
 	if (copying.status == SHMEMD_OK) {
 		shmemdi_keep_source(op);
-		copying.outcome = base ? SHMEMDI_MAPPED : SHMEMDI_BY_NIC;
+		copying.outcome = base ? SHMEMDI_MAPPED : SHMEMDI_MUST_POST;
 		copying.shift = base ? shmemdi_base_shift(ctx, base) : 0;
 		if (base && sig.op >= 0 && op.g.rank == 0 && flags & SHMEMD_CTX_MIXED_TRANSPORT)
 			copying.status = shmemdi_flush_channel_to(ctx->device_copy, op.call, op.pe,
@@ -177,11 +176,11 @@ SHMEMD_FN_ANY_PEER shmemdi_copying_t shmemdi_put_of_group(const shmemd_ctx_t *ct
 							  shmemdi_signal_t sig)
 {
 	shmemdi_put_t put = {op.sym, op.local, op.nbytes, sig, shmemdi_op_how(&op, 1)};
-	shmemdi_copying_t copying = {0, SHMEMDI_BY_NIC, SHMEMD_OK};
+	shmemdi_copying_t copying = {0, SHMEMDI_MUST_POST, SHMEMD_OK};
 
 	if (SHMEMDI_CHECKING || !SHMEMDI_WITH_NIC || target.may_be_mapped)
 		copying = shmemdi_put_prepare(ctx, target, op, sig);
-	if (!SHMEMDI_WITH_NIC || copying.outcome != SHMEMDI_BY_NIC)
+	if (!SHMEMDI_WITH_NIC || copying.outcome != SHMEMDI_MUST_POST)
 		return copying;
 	if (op.g.rank == 0) {
 		shmemdi_fence_before_add(ctx, target, op.pe, sig);
@@ -241,13 +240,13 @@ SHMEMD_FN int shmemdi_put_of_thread(shmemdi_target_t target, shmemdi_op_t op, sh
 SHMEMD_FN shmemdi_copying_t shmemdi_put_to_target(const shmemd_ctx_t *ctx, shmemdi_target_t target,
 						  shmemdi_op_t op, shmemdi_signal_t sig)
 {
-	shmemdi_copying_t copying = {0, SHMEMDI_BY_NIC, SHMEMD_OK};
+	shmemdi_copying_t copying = {0, SHMEMDI_MUST_POST, SHMEMD_OK};
 
 	if (op.g.bar != SHMEMDI_BAR_NONE)
 		return shmemdi_put_of_group(SHMEMDI_POST_CTX(ctx), target, op, sig);
 	if (SHMEMDI_CHECKING || !SHMEMDI_WITH_NIC || target.may_be_mapped)
 		copying = shmemdi_put_prepare(SHMEMDI_POST_CTX(ctx), target, op, sig);
-	if (SHMEMDI_WITH_NIC && copying.outcome == SHMEMDI_BY_NIC) {
+	if (SHMEMDI_WITH_NIC && copying.outcome == SHMEMDI_MUST_POST) {
 		shmemdi_fence_before_add(ctx, target, op.pe, sig);
 		copying.status = shmemdi_put_of_thread(target, op, sig);
 	}
@@ -390,7 +389,7 @@ SHMEMD_FN int shmemdi_word_at_call(const shmemdi_ep_t *ep, shmemdi_call_t call, 
  * rest would take registers from the loop. To a mapped PE one thread made 14.9 million p a second,
  * not 17.9, and 12.2 million additions, not 20.5; 1024 threads made 5.1 thousand million p, not
  * 7.8, and 4.4 thousand million additions to one word, not 6.9 (H200, nvcc 13.0). By NIC a
- * p takes 2330 cycles so, as long as a put, and an addition 2550; at the call that takes 2230. So
+ * p takes 2330 cycles so, as long as a put, and an addition 2550, which takes 2230 at the call. So
  * signals, and shmemd_channel_add_u64, which is for the NIC path, are posted at the call
  * (shmemdi_word_at_call). With SHMEMD_NIC_INLINE all are. */
 SHMEMD_FN int shmemdi_word_apart(const shmemdi_ep_t *ep, shmemdi_call_t call, shmemdi_word_t word,
@@ -488,7 +487,7 @@ SHMEMD_FN uint64_t shmemdi_fetch_at(char *at, shmemdi_op_t op, int kind, uint64_
 				    uint64_t cond)
 {
 	if (kind == SHMEMDI_WORD_LOAD)
-		return shmemdi_p2p_load(at, (uint32_t)op.nbytes);
+		return shmemdi_word_load(at, (uint32_t)op.nbytes);
 	if (op.nbytes == 4)
 		return shmemdi_p2p_atom4(at, kind, (uint32_t)value, (uint32_t)cond);
 	return shmemdi_p2p_atom8(at, kind, value, cond);

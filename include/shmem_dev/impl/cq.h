@@ -12,7 +12,8 @@
  *
  * Interleavings considered
  *   A waiter comes late. Its CQE's place may hold the CQE of a later lap already; then `done` has
- *   passed it, since no WQEBB is reused before `done` has. Each poll loads both (shmemdi_cq_poll).
+ *   passed it, since a WQEBB is reused only after `done` has passed it. Each poll loads both
+ *   (shmemdi_cq_poll).
  *   After an error no thread moves `done` past it: the CQE with the cause stays in place. */
 #ifndef SHMEMD_IMPL_CQ_H
 #define SHMEMD_IMPL_CQ_H
@@ -58,9 +59,10 @@ SHMEMD_FN int shmemdi_is_done(uint64_t done, uint32_t end)
 	return 1;
 }
 
-/* A failed channel. What was completed before it failed counts. */
-SHMEMD_FN int shmemdi_is_done_failed(const shmemdi_chan_t *c, uint32_t end, uint64_t path,
-				     int *status)
+/* The channel has failed. What was completed before counts: is it all before `end`? If not, *status
+ * says why it never will be. */
+SHMEMD_FN int shmemdi_failed_but_done(const shmemdi_chan_t *c, uint32_t end, uint64_t path,
+				      int *status)
 {
 	shmemd_arch_fence_acquire();
 	if (shmemdi_is_done(shmemdi_done(c), end))
@@ -82,7 +84,7 @@ SHMEMD_FN int shmemdi_cq_poll_index(const shmemdi_chan_t *c, shmemdi_call_t call
 	if (shmemdi_is_done(at.hi, end))
 		return 1;
 	if (SHMEMD_PATH_STATUS(path))
-		return shmemdi_is_done_failed(c, end, path, status);
+		return shmemdi_failed_but_done(c, end, path, status);
 	if (!(at.lo & SHMEMD_READY_RUNG) && shmemdi_reached(SHMEMD_READY_INDEX(at.lo), end))
 		shmemdi_ring_until(c, end);
 	(void)shmemdi_cq_consume(c, call, at.hi);
@@ -132,7 +134,7 @@ SHMEMD_FN int shmemdi_cq_poll(const shmemdi_chan_t *c, shmemdi_call_t call, shme
 		return 1;
 	}
 	if (SHMEMD_PATH_STATUS(path))
-		return shmemdi_is_done_failed(c, end, path, status);
+		return shmemdi_failed_but_done(c, end, path, status);
 	if (!(at.lo & SHMEMD_READY_RUNG) && shmemdi_reached(SHMEMD_READY_INDEX(at.lo), end))
 		shmemdi_ring_until(c, end);
 	/* An error: find its cause. Or it is the CQE of a later lap: then `done` has passed the

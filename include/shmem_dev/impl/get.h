@@ -111,7 +111,7 @@ SHMEMD_FN int shmemdi_fetch_word(const shmemdi_ep_t *ep, shmemdi_call_t call,
 
 	if (status != SHMEMD_OK)
 		return status;
-	*value = shmemdi_p2p_load(shmemdi_bounce(c, posted.bounce), wr->nbytes);
+	*value = shmemdi_word_load(shmemdi_bounce(c, posted.bounce), wr->nbytes);
 	if (wr->kind == SHMEMDI_WR_ATOMIC && wr->nbytes == 4)
 		*value = shmemd_arch_bswap32((uint32_t)*value);
 	shmemdi_bounce_release(c, posted.bounce);

@@ -93,7 +93,7 @@ SHMEMD_FN void shmemdi_p2p_store(char *addr, uint64_t bits, uint32_t width)
 		shmemd_arch_st_relaxed_u8(addr, (uint8_t)bits);
 }
 
-SHMEMD_FN uint64_t shmemdi_p2p_load(const char *addr, uint32_t width)
+SHMEMD_FN uint64_t shmemdi_word_load(const char *addr, uint32_t width)
 {
 	if (width == 8)
 		return shmemd_arch_ld_relaxed_u64(addr);

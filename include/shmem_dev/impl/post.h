@@ -273,7 +273,7 @@ SHMEMD_FN shmemdi_ticket_t shmemdi_lanes_submit(const shmemdi_chan_t *c, shmemdi
 		ticket = shmemdi_sq_submit(c, reserved, how);
 	} else if (lanes.is_leader) {
 		shmemdi_sq_count(c, reserved);
-		ticket.word = shmemdi_sq_submit_general(*c, shmemdi_sq_pending(reserved), how);
+		ticket.word = shmemdi_sq_submit_general(*c, shmemdi_sq_written(reserved), how);
 	}
 	shmemdi_lanes_sync(lanes);
 	if (how.needs_ticket)

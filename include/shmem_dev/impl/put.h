@@ -85,9 +85,9 @@ SHMEMD_FN shmemdi_put_keys_t shmemdi_put_keys(const shmemdi_ep_t *ep, const shme
 	return keys;
 }
 
-SHMEMD_FN void shmemdi_nic_write_data(const shmemdi_ep_t *ep, const shmemdi_reservation_t *reserved,
-				      uint32_t wqebb, const shmemdi_put_t *put,
-				      shmemdi_put_keys_t keys)
+SHMEMD_FN void shmemdi_nic_data_wqe(const shmemdi_ep_t *ep, const shmemdi_reservation_t *reserved,
+				    uint32_t wqebb, const shmemdi_put_t *put,
+				    shmemdi_put_keys_t keys)
 {
 	uint64_t path = reserved->line.path;
 	shmemdi_wqe_t q = {{0}};
@@ -98,9 +98,8 @@ SHMEMD_FN void shmemdi_nic_write_data(const shmemdi_ep_t *ep, const shmemdi_rese
 	shmemdi_sq_write(&ep->c, reserved, wqebb, &q, 3);
 }
 
-SHMEMD_FN void shmemdi_nic_write_signal(const shmemdi_ep_t *ep,
-					const shmemdi_reservation_t *reserved, uint32_t wqebb,
-					shmemdi_signal_t sig, shmemdi_put_keys_t keys)
+SHMEMD_FN void shmemdi_nic_signal_wqe(const shmemdi_ep_t *ep, const shmemdi_reservation_t *reserved,
+				      uint32_t wqebb, shmemdi_signal_t sig, shmemdi_put_keys_t keys)
 {
 	shmemdi_mem_t sink = {0, 0};
 	shmemdi_wqe_t q = {{0}};
@@ -161,9 +160,9 @@ SHMEMD_FN uint32_t shmemdi_word_wqebbs(shmemdi_word_t word)
 }
 
 /* Write the WQE of a word from the reservation's WQEBB `wqebb` on, as its request `request`. */
-SHMEMD_FN void shmemdi_nic_write_word(const shmemdi_ep_t *ep, const shmemdi_reservation_t *reserved,
-				      uint32_t wqebb, uint32_t request, shmemdi_word_t word,
-				      int is_amo, shmemdi_put_keys_t keys)
+SHMEMD_FN void shmemdi_nic_word_wqe(const shmemdi_ep_t *ep, const shmemdi_reservation_t *reserved,
+				    uint32_t wqebb, uint32_t request, shmemdi_word_t word,
+				    int is_amo, shmemdi_put_keys_t keys)
 {
 	uint32_t words[7] = {(uint32_t)word.value, (uint32_t)(word.value >> 32), 0, 0, 0, 0, 0};
 	shmemdi_nic_amo_t amo = shmemdi_nic_amo(word.kind, word.value, 0, word.width);
@@ -205,8 +204,8 @@ SHMEMD_FN_COLD int shmemdi_nic_word_lanes(shmemdi_ref_t ref, shmemdi_call_t call
 
 	if (status != SHMEMD_OK)
 		return status;
-	shmemdi_nic_write_word(&ep, &reserved, wqebbs * lanes.rank, lanes.rank, word,
-			       shmemdi_word_is_amo(word), keys);
+	shmemdi_nic_word_wqe(&ep, &reserved, wqebbs * lanes.rank, lanes.rank, word,
+			     shmemdi_word_is_amo(word), keys);
 	(void)shmemdi_lanes_submit(&ep.c, lanes, &reserved, how, 1);
 	return SHMEMD_OK;
 }
@@ -242,7 +241,7 @@ SHMEMD_FN int shmemdi_nic_word_post(const shmemdi_ep_t *ep, shmemdi_call_t call,
 		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_slow)(shmemdi_ref(&ep->c), call, word,
 								   how, reserved->resv);
 	(void)shmemdi_sq_begin(reserved);
-	shmemdi_nic_write_word(ep, reserved, 0, 0, word, is_amo, keys);
+	shmemdi_nic_word_wqe(ep, reserved, 0, 0, word, is_amo, keys);
 	(void)shmemdi_sq_submit(&ep->c, reserved, how);
 	return SHMEMD_OK;
 }
@@ -355,9 +354,9 @@ SHMEMD_FN_COLD int shmemdi_nic_put_lanes(shmemdi_ref_t ref, shmemdi_call_t call,
 	status = shmemdi_lanes_start(&ep.c, call, lanes, wqebbs, wqebbs, &reserved);
 	if (status != SHMEMD_OK)
 		return status;
-	shmemdi_nic_write_data(&ep, &reserved, wqebbs * lanes.rank, &put, keys);
+	shmemdi_nic_data_wqe(&ep, &reserved, wqebbs * lanes.rank, &put, keys);
 	if (put.sig.op >= 0)
-		shmemdi_nic_write_signal(&ep, &reserved, wqebbs * lanes.rank + 1, put.sig, keys);
+		shmemdi_nic_signal_wqe(&ep, &reserved, wqebbs * lanes.rank + 1, put.sig, keys);
 	ticket = shmemdi_lanes_submit(&ep.c, lanes, &reserved, put.how, 1);
 	if (!put.how.needs_ticket)
 		return SHMEMD_OK;
@@ -403,9 +402,9 @@ SHMEMD_FN int shmemdi_nic_put_post(const shmemdi_ep_t *ep, shmemdi_call_t call,
 	 * WQE is the last one, the one that requests the CQE (shmemdi_sq_at). */
 	reserved->wqebbs = reserved->requests = put->sig.op >= 0 ? 2 : 1;
 	(void)shmemdi_sq_begin(reserved);
-	shmemdi_nic_write_data(ep, reserved, 0, put, keys);
+	shmemdi_nic_data_wqe(ep, reserved, 0, put, keys);
 	if (put->sig.op >= 0)
-		shmemdi_nic_write_signal(ep, reserved, 1, put->sig, keys);
+		shmemdi_nic_signal_wqe(ep, reserved, 1, put->sig, keys);
 	*ticket = shmemdi_sq_submit(&ep->c, reserved, put->how);
 	*must_wait = put->how.needs_ticket;
 	return SHMEMD_OK;

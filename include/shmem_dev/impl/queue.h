@@ -14,8 +14,8 @@
 #include <shmem_dev/impl/wqe.h>
 
 /* A channel, by value, so that a context that the kernel changed (shmemd_ctx_channel) need not live
- * in memory. Functions that post, and are not inlined, take it in registers; those that wait, fail
- * or ring from elsewhere take its address. */
+ * in memory. Some functions that are not inlined take it in registers, others take its
+ * address. */
 typedef struct shmemdi_chan_t {
 	shmemd_channel_t *ch;
 	const shmemd_ctx_t *ctx; /* in memory: for failures, waits, and what is rarely needed */

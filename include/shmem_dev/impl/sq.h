@@ -561,7 +561,7 @@ SHMEMD_FN int shmemdi_sq_is_plain(const shmemdi_written_t *at, int when)
 	       ((uint32_t)at->ready & flags) != 0;
 }
 
-SHMEMD_FN shmemdi_written_t shmemdi_sq_pending(const shmemdi_reservation_t *reserved)
+SHMEMD_FN shmemdi_written_t shmemdi_sq_written(const shmemdi_reservation_t *reserved)
 {
 	shmemdi_written_t at = {reserved->line.path,     reserved->line.queue,
 				reserved->line.doorbell, reserved->line.ready,
@@ -579,7 +579,7 @@ SHMEMD_FN shmemdi_ticket_t shmemdi_sq_submit(const shmemdi_chan_t *c,
 					     const shmemdi_reservation_t *reserved,
 					     shmemdi_how_t how)
 {
-	shmemdi_written_t at = shmemdi_sq_pending(reserved);
+	shmemdi_written_t at = shmemdi_sq_written(reserved);
 	shmemdi_turn_t turn = shmemdi_turn_now(&at, how.when);
 	shmemdi_ticket_t ticket = {SHMEMD_READY_WORD(at.end, SHMEMD_READY_CQES(at.ready),
 						     SHMEMD_READY_EPOCH(at.ready)),

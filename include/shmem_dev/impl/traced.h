@@ -22,9 +22,9 @@
 SHMEMDI_TRACED_VOID(shmemdi_put, (const shmemd_ctx_t *ctx, shmemdi_op_t op), (ctx, op), op.call,
 		    SHMEMDI_TRACE_DATA, shmemdi_trace_no_word())
 #define shmemdi_put shmemdi_put_traced
-SHMEMDI_TRACED_VOID(shmemdi_put_part_of, (const shmemd_ctx_t *ctx, shmemdi_op_t op), (ctx, op),
+SHMEMDI_TRACED_VOID(shmemdi_put_unsynced, (const shmemd_ctx_t *ctx, shmemdi_op_t op), (ctx, op),
 		    op.call, SHMEMDI_TRACE_DATA, shmemdi_trace_no_word())
-#define shmemdi_put_part_of shmemdi_put_part_of_traced
+#define shmemdi_put_unsynced shmemdi_put_unsynced_traced
 SHMEMDI_TRACED_INT(shmemdi_get, (const shmemd_ctx_t *ctx, shmemdi_op_t op), (ctx, op), op.call,
 		   SHMEMDI_TRACE_DATA, shmemdi_trace_no_word())
 #define shmemdi_get shmemdi_get_traced

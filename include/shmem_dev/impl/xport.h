@@ -2,10 +2,10 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Implements the public operations. To a PE whose heap is mapped at the constant stride an
  * operation is a few loads, stores and atomics, here (impl/op.h): atomics only in a team with
- * SHMEMD_CTX_SM_ATOMICS, puts with a signal only if shmemdi_signals_at_stride holds. Everything
- * else is a call (impl/any_peer.h), which checks the arguments, selects the transport, and
- * executes, except that here the data of puts and gets of a mapped peer are copied, and the signal
- * after such a put is stored or added.
+ * SHMEMD_CTX_SM_ATOMICS, puts with a signal only if shmemdi_signals_at_stride holds. For everything
+ * else these functions call those of impl/any_peer.h, which check the arguments, select the
+ * transport, and carry the operation out. But if they find that the peer is mapped, the data of a
+ * put or get are copied here, and the signal after such a put is stored or added here.
  *
  * Functions return a status, and record errors; those of public functions that return nothing latch
  * the status. All threads of a group take the same branch: arguments are equal. On the NIC
@@ -17,7 +17,7 @@
 #include <shmem_dev/impl/poll.h>
 
 /* A put, blocking if op.is_blocking. The group sync that ends a blocking one is shmemdi_put's. */
-SHMEMD_FN void shmemdi_put_part_of(const shmemd_ctx_t *ctx, shmemdi_op_t op)
+SHMEMD_FN void shmemdi_put_unsynced(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
 	shmemdi_copying_t copying;
 	int64_t shift;
@@ -36,7 +36,7 @@ SHMEMD_FN void shmemdi_put_part_of(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 SHMEMD_FN void shmemdi_put(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
 	op.is_blocking = 1;
-	shmemdi_put_part_of(ctx, op);
+	shmemdi_put_unsynced(ctx, op);
 	/* It orders memory, too: a load of src could otherwise read what another thread of the
 	 * group writes there afterwards. */
 	shmemd_group_sync(op.g);
@@ -44,7 +44,7 @@ SHMEMD_FN void shmemdi_put(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 
 /* If the PE is mapped (outcome MAPPED), the calling thread has copied its own part on return;
  * others of the group may still be copying. Else the status is that of the calling thread alone. */
-SHMEMD_FN shmemdi_copying_t shmemdi_get_part_of(const shmemd_ctx_t *ctx, shmemdi_op_t op)
+SHMEMD_FN shmemdi_copying_t shmemdi_get_unsynced(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
 	shmemdi_copying_t copying = {0, SHMEMDI_MAPPED, SHMEMD_OK};
 
@@ -60,7 +60,7 @@ SHMEMD_FN shmemdi_copying_t shmemdi_get_part_of(const shmemd_ctx_t *ctx, shmemdi
 
 SHMEMD_FN void shmemdi_get_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
-	shmemdi_copying_t copying = shmemdi_get_part_of(ctx, op);
+	shmemdi_copying_t copying = shmemdi_get_unsynced(ctx, op);
 
 	if (copying.outcome != SHMEMDI_MAPPED)
 		shmemdi_latch(ctx, copying.status);
@@ -71,7 +71,7 @@ SHMEMD_FN int shmemdi_get(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 	shmemdi_copying_t copying;
 
 	op.is_blocking = 1;
-	copying = shmemdi_get_part_of(ctx, op);
+	copying = shmemdi_get_unsynced(ctx, op);
 	if (copying.outcome == SHMEMDI_NOT_STARTED)
 		return copying.status;
 	if (copying.outcome == SHMEMDI_BY_NIC)

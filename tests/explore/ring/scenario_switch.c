@@ -138,9 +138,9 @@ static void switch_in_turn(const ring_pe_t *p)
 		 !shmemd_arch_ld_acquire_u64(word_of(&p->ctx, AREA_FLUSH, END)));
 	shmemdi_sq_wait(&ep.c, shmemdi_call(SHMEMD_OP_PUT, 0, 0), &reserved);
 	EXPECT_IS(shmemdi_sq_begin(&reserved), SHMEMD_OK);
-	shmemdi_nic_write_signal(&ep, &reserved, 0,
-				 shmemdi_signal((uint64_t *)(void *)word, 2, SHMEMD_SIGNAL_SET),
-				 keys);
+	shmemdi_nic_signal_wqe(&ep, &reserved, 0,
+			       shmemdi_signal((uint64_t *)(void *)word, 2, SHMEMD_SIGNAL_SET),
+			       keys);
 	shmemdi_sq_submit(&ep.c, &reserved, shmemdi_how(SHMEMD_RING_DEFAULT, 0));
 }
 
