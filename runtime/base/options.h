@@ -66,9 +66,9 @@
 	  "WQEBBs, of 64 bytes each, in each send queue: a power of two, 64 to 32768")             \
 	X(ib_batch, INT, "SHMEMH_IB_BATCH", "32",                                                  \
 	  "when several threads post on a channel at once, a thread may leave the "                \
-	  "doorbell to the next one, unless its WQEBBs reach or cross a multiple "                 \
-	  "of this number, counted on the channel: a power of two, at most half "                  \
-	  "of SHMEMH_IB_DEPTH")                                                                    \
+	  "doorbell to the next one, unless the WQEBBs that it publishes reach or "                \
+	  "cross a multiple of this number, counted on the channel: a power of "                   \
+	  "two, at most half of SHMEMH_IB_DEPTH")                                                  \
 	X(ib_inline, INT, "SHMEMH_IB_INLINE", "28",                                                \
 	  "blocking puts of at most this many bytes, and some others, are inline in "              \
 	  "their WQE, 0 to 28")                                                                    \

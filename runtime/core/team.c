@@ -124,8 +124,8 @@ int shmemh_team_translate_pe(const shmemh_t *job, shmemh_team_t src, int pe, shm
 	return found;
 }
 
-/* Fill one of the first two teams, which need no messages: all PEs, or those whose memory is mapped
- * here. */
+/* Find the members of one of the first two teams, for which no messages are needed: all PEs, or
+ * those whose memory is mapped here; and fill the team. */
 static int make_local(shmemh_t *job, shmemhi_team_t *team, int mapped_only)
 {
 	int *members = job->team_scratch->members, n = 0;

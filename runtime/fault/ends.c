@@ -147,8 +147,8 @@ void shmemhi_fault_give_up(shmemhi_fault_core_t *core, uint32_t index)
 	else if (is_overdue(core, c)) {
 		shmemhi_log(&core->config.log, SHMEMHI_ERROR,
 			    "fail-over: no thread has switched channel %u to PE %d for %g s "
-			    "(SHMEMH_FT_GIVEUP): on a GPU, kernels may fill it and wait outside of "
-			    "the library, or none can be launched: communication with that PE ends",
+			    "(SHMEMH_FT_GIVEUP): on a GPU, kernels may fill it and not wait for a "
+			    "NIC, or none can be launched: communication with that PE ends",
 			    shmemhi_fault_k_of(core, index), shmemhi_fault_pe_of(core, index),
 			    (double)core->config.giveup_ns / (double)SHMEMHI_SECOND);
 		shmemhi_fault_feed(core, index, event, no_cause);

@@ -337,7 +337,7 @@ int shmemhi_flush(shmemhi_failover_t *s, shmemhi_endpoint_t *e);
 /* ib/port_in_use.c */
 
 /* Query each port after an event, and 50 ms after the query before; choose the one to use. */
-void shmemhi_ports_refresh(shmemhi_failover_t *s);
+void shmemhi_choose_own_port(shmemhi_failover_t *s);
 
 /* May an endpoint be prepared on the port of s->column now? It is up, and nothing is exposed on the
  * other one. */

@@ -148,7 +148,7 @@ void shmemhi_keys_close(shmemh_t *job, shmemhi_ib_t *ib)
 {
 	if (!ib->keys)
 		return;
-	shmemhi_mem_on_growth(job, NULL);
+	shmemhi_mem_set_on_growth(job, NULL);
 	drop_regions(ib, 0);
 	free(ib->keys->regions);
 	if (ib->keys->table)
@@ -332,7 +332,7 @@ int shmemhi_keys_open(shmemh_t *job, shmemhi_ib_t *ib)
 	if (status == SHMEMH_OK)
 		status = agree_limit(job, ib);
 	if (status == SHMEMH_OK)
-		shmemhi_mem_on_growth(job, grow);
+		shmemhi_mem_set_on_growth(job, grow);
 	else
 		shmemhi_keys_close(job, ib);
 	return status;

@@ -60,7 +60,7 @@ static void use(shmemhi_failover_t *s, int column)
 		    port->number);
 }
 
-void shmemhi_ports_refresh(shmemhi_failover_t *s)
+void shmemhi_choose_own_port(shmemhi_failover_t *s)
 {
 	for (int c = 0; c < SHMEMHI_COLUMNS; c++)
 		if (s->ports[c].open->context)

@@ -261,8 +261,8 @@ static int open_queues(shmemh_t *job, shmemhi_ib_t *ib)
 }
 
 /* Allocate the words of the CPU doorbell proxy: producer words, and doorbell records in host
- * memory if the queues are in GPU memory. Needed only if the GPU has no access to the doorbell
- * registers; it has access to all of them or none. */
+ * memory if the queues are in GPU memory. Needed only if no doorbell register is mapped for the
+ * GPU; all of them are, or none. */
 static int open_proxy_words(shmemh_t *job, shmemhi_ib_t *ib)
 {
 	shmemhi_queue_mem_t *mem = ib->queue_mem;

@@ -190,7 +190,7 @@ bool shmemhi_next_fault(void *self, int *pe, uint32_t *k, shmemhi_switch_event_t
 	shmemhi_failover_t *s = self;
 	fault_t f = {0};
 
-	shmemhi_ports_refresh(s);
+	shmemhi_choose_own_port(s);
 	if (!next_left(s, &f) && !next_refused(s, &f) && !next_report(s, &f) &&
 	    !next_in_error(s, &f))
 		return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The service: carries out orders to switch channels (shmem_dev/abi/replay.h) while no thread of
- * the program's kernels does, since no kernel runs, or none of its threads waits in the library.
+ * the program's kernels does, since no kernel runs, or none of its threads waits for a NIC.
  *
  * On a GPU it is a kernel of one warp on a stream of its own. It ends when no order is pending, or
  * the host says so. Beside kernels of the program it does no harm: one thread carries an order out.

@@ -274,7 +274,7 @@ uint64_t shmemhi_mem_chunk(const shmemh_t *job)
 	return job->mem->heap.chunk;
 }
 
-void shmemhi_mem_on_growth(shmemh_t *job, shmemhi_on_growth_t *on_growth)
+void shmemhi_mem_set_on_growth(shmemh_t *job, shmemhi_on_growth_t *on_growth)
 {
 	job->mem->on_growth = on_growth;
 }

@@ -64,7 +64,7 @@ bool shmemhi_mem_same_host(const shmemh_t *job, int pe);
  * returns the same status on every PE; if that is not SHMEMH_OK, the growth is undone. NULL: call
  * nothing any more. */
 typedef int shmemhi_on_growth_t(shmemh_t *job, uint64_t offset, uint64_t nbytes);
-void shmemhi_mem_on_growth(shmemh_t *job, shmemhi_on_growth_t *on_growth);
+void shmemhi_mem_set_on_growth(shmemh_t *job, shmemhi_on_growth_t *on_growth);
 
 /* Memory of the same kind as the heap's, outside the heap: NICs can register it. */
 typedef struct shmemhi_area {

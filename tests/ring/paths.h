@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The host's part in switching a channel to another path (abi/replay.h), on a rig that has_paths.
  * Called by one host or agent at a time. Kernels of both PEs carry out the orders: each has a
- * thread that waits in the library, or serves (shmemdi_service_once). */
+ * thread that waits for a NIC, or serves (shmemdi_service_once). */
 #ifndef RING_PATHS_H
 #define RING_PATHS_H
 

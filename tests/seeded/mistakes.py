@@ -30,7 +30,7 @@ MISTAKES = [
      "impl/copy.h", "skew % 8 == 0 && nbytes >= {{8|4}}",
      "rma", "put"),
     ("PEER_BASE", "mapped address: base of another PE",
-     "impl/select.h", "*base = shmemdi_p2p_base_in_range(ctx, {{pe|(pe + 1) % ctx->n_pes}})",
+     "impl/select.h", "*base = shmemdi_p2p_base_of_member(ctx, {{pe|(pe + 1) % ctx->n_pes}})",
      "rma", "put"),
     ("STRIDE_OWN", "mapped address by the stride: counted from PE 0, not from the own PE",
      "impl/p2p.h", "(pe - {{ctx->my_pe|0}}) * units",

@@ -463,7 +463,9 @@ static int pe_calls_fail(shmemh_t *job)
 	if (fails_once(job, &lib, "mlx5_0: mlx5dv_devx_umem_reg of"))
 		return 1;
 	job->ib->lib.reg_mr = no_mr;
-	if (fails_once(job, &lib, "for queues: Cannot allocate memory; is the limit of locked"))
+	if (fails_once(
+		    job, &lib,
+		    "of queues or bounce buffers: Cannot allocate memory; is the limit of locked"))
 		return 1;
 	job->ib->lib.alloc_uar = no_uar;
 	if (fails_once(job, &lib, "mlx5dv_devx_alloc_uar gives no doorbell register: No space"))

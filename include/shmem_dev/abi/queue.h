@@ -29,15 +29,16 @@
  * indexes in the channel, changes `path`, `queue` and `doorbell`, rings if there is anything to
  * ring for, stores `rung` if `ready` lacked RUNG, advances the epoch of `ready`, and stores `done`.
  * So a poster that has the turn finds the line of the epoch that `ready` has, and moves what it
- * wrote for an older one. A helper is the host's service kernel, or a thread that waits or polls
- * and is not a poster waiting for space on this channel. It carries out the switch only when no
- * poster has the turn, and advances the epoch of the reservation word before all that. If instead
- * the poster that has the turn carries out the switch, it advances that epoch after the one of
- * `ready`. Meanwhile, a poster whose reservation has a newer epoch than its line waits, and loads
- * the line again. CQEs are numbered from 0 on each path, and a number is compared together with its
- * epoch. A doorbell for a queue pair in ERR makes the NIC write flush-error CQEs and leaves the
- * WQEs in memory, so posters need not check for a fault. Posters use the memory of the old queue
- * until `ready` has reached what was reserved before the switch. */
+ * wrote for an older one. A helper is the host's service kernel, or a thread that waits for a NIC
+ * or polls a channel (impl/switch.h), and is not a poster waiting for space on this channel. It
+ * carries out the switch only when no poster has the turn, and advances the epoch of the
+ * reservation word before all that. If instead the poster that has the turn carries out the switch,
+ * it advances that epoch after the one of `ready`. Meanwhile, a poster whose reservation has a
+ * newer epoch than its line waits, and loads the line again. CQEs are numbered from 0 on each path,
+ * and a number is compared together with its epoch. A doorbell for a queue pair in ERR makes the
+ * NIC write flush-error CQEs and leaves the WQEs in memory, so posters need not check for a fault.
+ * Posters use the memory of the old queue until `ready` has reached what was reserved before the
+ * switch. */
 #ifndef SHMEMD_ABI_QUEUE_H
 #define SHMEMD_ABI_QUEUE_H
 

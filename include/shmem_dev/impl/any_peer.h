@@ -129,7 +129,7 @@ enum shmemdi_outcome {
 	SHMEMDI_NOT_STARTED, /* a check failed, or there is no transport */
 	SHMEMDI_BY_NIC,      /* what there was to post has been posted, or the post has failed */
 	SHMEMDI_MAPPED,      /* the group copies */
-	SHMEMDI_MUST_POST = SHMEMDI_BY_NIC /* the caller has to post; then it is BY_NIC */
+	SHMEMDI_MUST_POST = SHMEMDI_BY_NIC /* the same value: from functions that do not post */
 };
 
 typedef struct shmemdi_copying_t {
@@ -138,7 +138,7 @@ typedef struct shmemdi_copying_t {
 	int status; /* of a put also latched */
 } shmemdi_copying_t;
 
-/* Check a put, with a signal unless sig.op is -1, and select its transport: BY_NIC, MAPPED or
+/* Check a put, with a signal unless sig.op is -1, and select its transport: MUST_POST, MAPPED or
  * NOT_STARTED. To a mapped PE store nothing: the caller copies the data, and then stores or adds
  * the signal. Before a signal that is to be stored, if the team has mixed transport, the leader
  * completes what was sent by RDMA on this channel; only the leader's status says whether that
@@ -385,14 +385,15 @@ SHMEMD_FN int shmemdi_word_at_call(const shmemdi_ep_t *ep, shmemdi_call_t call, 
 }
 
 /* A word by NIC, all in one function, which has the YIELD (shmemdi_put_of_thread): a p, an atomic.
- * At the call the strong loads would put a YIELD into each loop around it, and the operands of the
- * rest would take registers from the loop. To a mapped PE one thread made 14.9 million p a second,
- * not 17.9, and 12.2 million additions, not 20.5; 1024 threads made 5.1 thousand million p, not
- * 7.8, and 4.4 thousand million additions to one word, not 6.9 (H200, nvcc 13.0). By NIC a
- * p takes 2330 cycles so, as long as a put, and an addition 2550, which takes 2230 at the call. So
- * signals, and shmemd_channel_add_u64, which is for the NIC path, are posted at the call
- * (shmemdi_word_at_call). With SHMEMD_NIC_INLINE all are. */
-SHMEMD_FN int shmemdi_word_apart(const shmemdi_ep_t *ep, shmemdi_call_t call, shmemdi_word_t word,
+ * Inline at each call, the strong loads would put a YIELD into each loop around it, and the
+ * operands of the rest would take registers from the loop. To a mapped PE one thread then made 14.9
+ * million p a second, not 17.9, and 12.2 million additions, not 20.5; 1024 threads made 5.1
+ * thousand million p, not 7.8 (to a PE on the same GPU), and 4.4 thousand million additions to one
+ * word of another GPU, not 6.9 (H200, nvcc 13.0). By NIC a p takes 2330 cycles in this function, as
+ * long as a put. An addition takes 2550 in it, and 2230 inline. So signals, and
+ * shmemd_channel_add_u64, which is for the NIC path, are posted inline (shmemdi_word_at_call). With
+ * SHMEMD_NIC_INLINE all are. */
+SHMEMD_FN int shmemdi_word_whole(const shmemdi_ep_t *ep, shmemdi_call_t call, shmemdi_word_t word,
 				 int is_amo, int when)
 {
 	shmemdi_how_t how = shmemdi_word_how(when);
@@ -411,7 +412,7 @@ SHMEMD_FN_ANY_PEER int shmemdi_p_by_nic(shmemdi_ep_t ep, shmemdi_call_t call, sh
 					int when)
 {
 	word.kind = SHMEMDI_WORD_STORE;
-	return shmemdi_word_apart(&ep, call, word, 0, when);
+	return shmemdi_word_whole(&ep, call, word, 0, when);
 }
 
 SHMEMD_FN_ANY_PEER int shmemdi_add8_by_nic(shmemdi_ep_t ep, shmemdi_call_t call,
@@ -419,13 +420,13 @@ SHMEMD_FN_ANY_PEER int shmemdi_add8_by_nic(shmemdi_ep_t ep, shmemdi_call_t call,
 {
 	word.kind = SHMEMDI_AMO_ADD;
 	word.width = 8;
-	return shmemdi_word_apart(&ep, call, word, 1, when);
+	return shmemdi_word_whole(&ep, call, word, 1, when);
 }
 
 SHMEMD_FN_ANY_PEER int shmemdi_update_by_nic(shmemdi_ep_t ep, shmemdi_call_t call,
 					     shmemdi_word_t word, int when)
 {
-	return shmemdi_word_apart(&ep, call, word, 1, when);
+	return shmemdi_word_whole(&ep, call, word, 1, when);
 }
 
 /* at_call: as shmemdi_word_any. */

@@ -45,9 +45,9 @@ SHMEMD_FN shmemdi_op_t shmemdi_op_when(shmemdi_op_t op, int when)
 }
 
 /* Is the heap of op.pe mapped at the constant stride, so that its address is computed without a
- * load of `peers`, and does `also` hold, too? Operations test this first, in one comparison: a p by
- * one thread took 136 ns with this case among the others, and 108 ns apart from them (H200). Always
- * 0 in check builds, which check first. */
+ * load of `peers`, and does `also` hold, too? Operations test this first, in one comparison: with
+ * this case among the others a p by one thread took a quarter longer (H200). Always 0 in check
+ * builds, which check first. */
 SHMEMD_FN int shmemdi_uses_stride_if(const shmemd_ctx_t *ctx, shmemdi_op_t op, int also)
 {
 	return !SHMEMDI_CHECKING && SHMEMD_ARCH_LIKELY(shmemdi_is_strided(ctx, op.pe) & also);

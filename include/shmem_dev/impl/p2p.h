@@ -53,7 +53,7 @@ SHMEMD_FN char *shmemdi_strided_at(const shmemd_ctx_t *ctx, const void *sym, int
 
 /* Where this PE sees the heap of pe; NULL: not mapped. Right for every member; for one outside the
  * range that shmemdi_may_be_mapped tests, it loads `peers` to find NULL. */
-SHMEMD_FN char *shmemdi_p2p_base_in_range(const shmemd_ctx_t *ctx, int pe)
+SHMEMD_FN char *shmemdi_p2p_base_of_member(const shmemd_ctx_t *ctx, int pe)
 {
 	if (SHMEMD_ARCH_LIKELY(shmemdi_is_strided(ctx, pe)))
 		return shmemdi_strided_at(ctx, ctx->heap, pe);
@@ -63,7 +63,7 @@ SHMEMD_FN char *shmemdi_p2p_base_in_range(const shmemd_ctx_t *ctx, int pe)
 /* Where this PE sees pe's heap; NULL: not mapped. */
 SHMEMD_FN char *shmemdi_p2p_base(const shmemd_ctx_t *ctx, int pe)
 {
-	return shmemdi_may_be_mapped(ctx, pe) ? shmemdi_p2p_base_in_range(ctx, pe) : (char *)0;
+	return shmemdi_may_be_mapped(ctx, pe) ? shmemdi_p2p_base_of_member(ctx, pe) : (char *)0;
 }
 
 /* Where this PE sees the copy of the symmetric object sym in the heap that it sees at base. */

@@ -85,7 +85,7 @@ SHMEMD_FN int shmemdi_select(const shmemd_ctx_t *ctx, shmemdi_call_t call, const
 	*base = 0;
 	if (SHMEMDI_WITH_NIC && !may_be_mapped)
 		return SHMEMD_OK;
-	*base = shmemdi_p2p_base_in_range(ctx, pe);
+	*base = shmemdi_p2p_base_of_member(ctx, pe);
 	if (*base || shmemdi_nic_is_connected(ctx))
 		return SHMEMD_OK;
 	return shmemdi_no_way(ctx->device_copy, call, SHMEMD_ERR_UNREACHABLE, pe, sym);

@@ -463,8 +463,8 @@ SHMEMD_FN int shmemdi_sq_may_defer(const shmemdi_turn_t *turn)
  * index would equal that of `ready` again and seem to cover what was never flushed. The poster of a
  * flush READ stores its own end: what its turn publishes for others comes after the READ. Any other
  * poster whose turn reaches a multiple of 2^30 WQEBBs moves `flush` to 2^30 behind its own WQEBBs
- * if it lags by 2^30 or more. One that lags by less stays: a thread may be about to wait for that
- * READ. So at the next multiple it lags by 2^31 and one turn's WQEBBs at most. */
+ * if `flush` lags by 2^30 or more. If it lags by less it stays, since a thread may be about to wait
+ * for that READ. So at the next multiple it lags by 2^31 and one turn's WQEBBs at most. */
 #define SHMEMDI_FLUSH_LOG_STEP 30u
 
 SHMEMD_FN int shmemdi_sq_ends_step(uint32_t first, uint32_t end)

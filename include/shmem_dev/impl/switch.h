@@ -45,9 +45,10 @@
  *   three epochs are equal: that of the number, that of the queue in which it looks, and that of
  *   the path word, loaded after the CQE. Otherwise it waits by index. shmemdi_cq_look compares only
  *   the queue's with the path word's. That is enough for a number that a poster has got in its own
- *   turn: it has the epoch of the queue, or a later one if the poster has moved its WQEs, and in
- *   that case the path word's is later as well. The number in `flush` may be older than the queue,
- *   so shmemdi_flush_wait compares the number's with the queue's first.
+ *   turn. Either the number has the epoch of the queue; or the poster has moved its WQEs to a later
+ *   path, and then the path word has a later epoch than the queue, which the look finds. The number
+ *   in `flush` may be older than the queue, so shmemdi_flush_wait compares the epochs of these two
+ *   first.
  *   The path word is loaded after the CQE in program order only: both loads are relaxed, and no
  *   fence is between them. That suffices because the host gives the memory of an old queue to
  *   another path no sooner than 20 ms after the switch (runtime/ib/failover.c, DOORBELL_NS).
