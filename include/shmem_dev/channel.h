@@ -12,7 +12,7 @@
  * To a PE whose memory is mapped, puts and SET signals are stores, which need no doorbell and no
  * poll. ADD is an atomic of the SM only with SHMEMD_CTX_SM_ATOMICS, that is, never in a team with a
  * member that is not mapped; otherwise it is posted to the channel, also for a mapped PE, and its
- * doorbell follows `when`. So are the data of a put_signal with ADD.
+ * doorbell follows `when`. The data of a put_signal with ADD are then posted, too.
  *
  * Every call here works for mapped PEs: an add or a signal of this header follows the earlier calls
  * of the thread, and of threads that it synchronised with. Without a fence, puts have no order

@@ -9,9 +9,11 @@
 #include "mem/mem.h"
 
 /* A register that libmlx5 gives to no other caller. libmlx5 has this type since rdma-core 45; the
- * header may lack a name for it. Older ones refuse it, and their MLX5DV_UAR_ALLOC_TYPE_NC is one
- * register for the whole context. */
+ * header may lack a name for it. Older ones refuse it. MLX5DV_UAR_ALLOC_TYPE_NC is one register for
+ * the whole context. */
 #define NC_DEDICATED (1u << 31)
+
+static const uint32_t kinds[] = {NC_DEDICATED, MLX5DV_UAR_ALLOC_TYPE_NC, MLX5DV_UAR_ALLOC_TYPE_BF};
 
 /* A UAR is a page of the adapter; a page of the system may hold several. */
 #define UAR_NBYTES ((uintptr_t)4096)
@@ -22,16 +24,25 @@
 
 enum { DOORBELL_AUTO, DOORBELL_GPU, DOORBELL_CPU }; /* words of SHMEMH_IB_DOORBELL */
 
+/* kind: receives which one it is. */
+static struct mlx5dv_devx_uar *alloc_one(const shmemhi_ib_lib_t *lib,
+					 const shmemhi_open_port_t *port, uint32_t *kind)
+{
+	struct mlx5dv_devx_uar *uar = NULL;
+
+	for (size_t i = 0; !uar && i < sizeof kinds / sizeof kinds[0]; i++) {
+		*kind = kinds[i];
+		uar = lib->alloc_uar(port->context, *kind);
+	}
+	return uar;
+}
+
 struct mlx5dv_devx_uar *shmemhi_uar_alloc(const shmemhi_ib_lib_t *lib,
 					  const shmemhi_open_port_t *port)
 {
-	static const uint32_t kinds[] = {NC_DEDICATED, MLX5DV_UAR_ALLOC_TYPE_NC,
-					 MLX5DV_UAR_ALLOC_TYPE_BF};
-	struct mlx5dv_devx_uar *uar = NULL;
+	uint32_t kind;
 
-	for (size_t i = 0; !uar && i < sizeof kinds / sizeof kinds[0]; i++)
-		uar = lib->alloc_uar(port->context, kinds[i]);
-	return uar;
+	return alloc_one(lib, port, &kind);
 }
 
 /* Different registers among those allocated: libmlx5 may give one several times. */
@@ -53,7 +64,7 @@ static int alloc_all(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_p
 		     uint32_t n_links, shmemhi_uars_t *uars)
 {
 	uintptr_t page_mask = ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
-	uint32_t n;
+	uint32_t n, kind = 0;
 
 	uars->list = calloc(n_links, sizeof *uars->list);
 	if (!uars->list)
@@ -64,7 +75,10 @@ static int alloc_all(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_p
 	while (uars->n < n_links) {
 		shmemhi_uar_t *u = &uars->list[uars->n];
 
-		u->uar = shmemhi_uar_alloc(&ib->lib, port);
+		/* All of one kind: when the dedicated ones are used up, links share those, and not
+		 * the one register of the context. */
+		u->uar = uars->n ? ib->lib.alloc_uar(port->context, kind)
+				 : alloc_one(&ib->lib, port, &kind);
 		if (!u->uar && !uars->n) {
 			u->uar = uars->flush_uar;
 			uars->flush_uar = NULL;

@@ -27,7 +27,8 @@ struct mlx5dv_devx_uar *shmemhi_uar_alloc(const shmemhi_ib_lib_t *lib,
 					  const shmemhi_open_port_t *port);
 
 /* Allocate one register of that NIC for each of n_links links, or as many as the device has, which
- * links then share in turn. With rdma-core before 45 all links share one register. Sharing is
+ * links then share in turn. With rdma-core before 45, or if no dedicated register is left for the
+ * first link, all links share the one register that libmlx5 has for a context. Sharing is
  * correct because a doorbell is one 8-byte store, never a copy of a WQE. With fail-over `flush_uar`
  * is allocated before those of links; NULL if the device gave one register only, which links then
  * have.

@@ -22,9 +22,9 @@ static uint64_t round_up(uint64_t value, uint64_t granularity)
 	return (value + granularity - 1) / granularity * granularity;
 }
 
-/* The heap chunk is a power of two, so that a shift of an offset gives its entry in the key table,
- * since registration granules are powers of two as well. It is not larger than the reservation,
- * which is rounded up to whole chunks. */
+/* The heap chunk is a power of two. So a registration granule, the chunk or 1 GiB if that is less,
+ * is one as well, and a shift of an offset gives its entry in the key table. The chunk is not
+ * larger than the reservation, which is rounded up to whole chunks. */
 static uint64_t chunk_of(uint64_t at_least, uint64_t reserved, uint64_t granularity)
 {
 	uint64_t chunk = granularity;

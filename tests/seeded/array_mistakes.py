@@ -27,7 +27,7 @@ ARRAY_MISTAKES = [
      "impl/wait_sets.h", "shmemd_arch_ld_data_u64(s->values + {{at|0}})",
      "wait_sets", "what_is_found"),
     ("SET_SIGN", "set: a negative 32-bit value is not sign-extended",
-     "impl/wait_sets.h", "value = shmemdi_widened({{s->kind|SHMEMDI_U32}},",
+     "impl/wait_sets.h", "value = shmemdi_widened({{s->type|SHMEMDI_U32}},",
      "wait_sets", "every_type"),
     ("SET_END", "set: a wait for an array does not end with a PE or a limit",
      "impl/wait_sets.h", "status = {{shmemdi_spin_step(ctx, &spin)|SHMEMD_OK}}",

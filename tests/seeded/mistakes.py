@@ -68,7 +68,7 @@ MISTAKES = [
      "impl/poll.h", "return {{a == b|(uint32_t)a == (uint32_t)b}}",
      "wait", "comparisons"),
     ("WAIT_SIGN", "wait: a negative 32-bit word is not sign-extended",
-     "impl/poll.h", "{{kind == SHMEMDI_S32|0}} ? (uint64_t)(int64_t)(int32_t)word",
+     "impl/poll.h", "{{type == SHMEMDI_S32|0}} ? (uint64_t)(int64_t)(int32_t)word",
      "wait", "comparisons"),
     ("WAIT_FLIP", "wait: sign bit at the wrong place",
      "impl/poll.h", "(uint64_t)1 << {{63|31}}",

@@ -26,6 +26,8 @@ static struct {
 	int pages_per_base; /* pages with one base_addr, as where pages of the system are larger */
 	int is_single;      /* one register for the context, whatever is requested */
 	uint32_t has;       /* bits: 1 BF, 2 NC, 4 dedicated NC */
+	int nc_is_shared;   /* NC is one register for the context, beside the others */
+	struct mlx5dv_devx_uar nc;
 	struct mlx5dv_devx_uar uars[MAX_ASKED];
 } device;
 
@@ -43,6 +45,12 @@ static struct mlx5dv_devx_uar *give_uar(struct ibv_context *context, uint32_t ki
 	(void)context;
 	if (device.n_asked < MAX_ASKED)
 		device.kinds[device.n_asked++] = kind;
+	if (device.nc_is_shared && kind == MLX5DV_UAR_ALLOC_TYPE_NC) {
+		device.n_live++;
+		device.nc.base_addr = pages + (MAX_ASKED - 1) * PAGE;
+		device.nc.reg_addr = pages + (MAX_ASKED - 1) * PAGE + 0x800;
+		return &device.nc;
+	}
 	if (!(device.has & bit_of(kind)) || i == device.limit) {
 		errno = ENOSPC;
 		return NULL;
@@ -98,6 +106,43 @@ static void kinds_of_pages(void **state)
 
 	(void)state;
 	assert_int_equal(run_world(&kind, pe_kinds), 0);
+}
+
+/* Seven links on three dedicated registers, in turn, although the context has one more, which all
+ * of its callers share. They have that one if there is no dedicated one left for them. */
+static int pe_dedicated_first(shmemh_t *job)
+{
+	shmemhi_failover_t *failover = (void *)&device; /* that there is one is all that counts */
+	shmemhi_uars_t uars = {0};
+	shmemhi_ib_t ib;
+
+	make_device(&ib, 2 | 4, 3, 1);
+	device.nc_is_shared = 1;
+	PE_CHECK(shmemhi_uars_open(job, &ib, &ib.home_port, 7, &uars) == SHMEMH_OK);
+	PE_CHECK(uars.n == 3);
+	for (uint32_t i = 0; i < 3; i++)
+		PE_CHECK(uars.list[i].uar == &device.uars[i]);
+	shmemhi_uars_close(job, &ib, &uars);
+	PE_CHECK(device.n_live == 0);
+
+	make_device(&ib, 2 | 4, 1, 1);
+	device.nc_is_shared = 1;
+	ib.failover = failover;
+	PE_CHECK(shmemhi_uars_open(job, &ib, &ib.home_port, 7, &uars) == SHMEMH_OK);
+	PE_CHECK(uars.flush_uar == &device.uars[0]);
+	for (uint32_t i = 0; i < uars.n; i++)
+		PE_CHECK(uars.list[i].uar == &device.nc);
+	shmemhi_uars_close(job, &ib, &uars);
+	PE_CHECK(device.n_live == 0);
+	return 0;
+}
+
+static void dedicated_registers_first(void **state)
+{
+	const world_kind_t kind = {.n_pes = 1};
+
+	(void)state;
+	assert_int_equal(run_world(&kind, pe_dedicated_first), 0);
 }
 
 /* Seven links on three registers, in turn. */
@@ -362,6 +407,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kinds_of_pages),
+		cmocka_unit_test(dedicated_registers_first),
 		cmocka_unit_test(links_share_registers),
 		cmocka_unit_test(flushes_have_a_register),
 		cmocka_unit_test(one_register_for_all_links),

@@ -76,9 +76,10 @@ reason_t reasons[] = {
 	ROW(shmemdi_channel_fail, arch_fence_before_publish, 1, 1, REMOVED | CTA,
 	    "wrong: a wait for what was completed before could end with the status. Not caught in "
 	    "22,000 schedules of each scenario."),
-	ROW(shmemdi_ring_register, arch_fence_before_record_gpu, 1, 1, REMOVED | CTA, FAR_NIC),
-	ROW(shmemdi_ring_register, arch_fence_before_doorbell_gpu, 1, 1, REMOVED | CTA, FAR_NIC),
-	ROW(shmemdi_ring_register, arch_fence_before_publish, 1, 1, REMOVED | CTA, STORES_IN_ORDER),
+	ROW(shmemdi_ring_by_register, arch_fence_before_record_gpu, 1, 1, REMOVED | CTA, FAR_NIC),
+	ROW(shmemdi_ring_by_register, arch_fence_before_doorbell_gpu, 1, 1, REMOVED | CTA, FAR_NIC),
+	ROW(shmemdi_ring_by_register, arch_fence_before_publish, 1, 1, REMOVED | CTA,
+	    STORES_IN_ORDER),
 	ROW(shmemdi_ring, arch_fence_before_publish, 1, 1, REMOVED | CTA, STORES_IN_ORDER),
 	ROW(shmemdi_ring_until, arch_fence_acquire, 1, 2, REMOVED | GPU,
 	    "harmless, a thread that reads an older `rung` does not get the lock."),
@@ -115,7 +116,7 @@ reason_t reasons[] = {
 	ROW(shmemdi_put_signal_op, group_sync, 1, 2, REMOVED,
 	    "wrong for a block of several warps, which no scenario by NIC has. The lanes of a warp "
 	    "have met already."),
-	ROW(shmemdi_is_flushed, group_any, 1, 1, REMOVED | UNORDERED,
+	ROW(shmemdi_agree_flushed, group_any, 1, 1, REMOVED | UNORDERED,
 	    "not executed by the emulator: no scenario has mixed transport. Removed, it is caught "
 	    "by failed_flush of test_ring_signal (seeded mistakes)."),
 	ROW(shmemdi_latch_agree, group_any, 1, 1, UNORDERED,

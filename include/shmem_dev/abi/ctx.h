@@ -31,7 +31,8 @@ SHMEMD_STATIC_ASSERT(sizeof(shmemd_peer_t) == 16, "ABI: shmemd_peer_t");
 /* Team sync memory: an array of 64-bit words in the symmetric heap, at the same offset on every
  * member. Each flag word has exactly one remote writer, so no atomics are needed. SHMEMD_SYNC_LAST
  * is the flag of this PE's last sync whose wait for the others' flags succeeded or timed out. In a
- * team without SHMEMD_CTX_NIC only a unit with SHMEMD_NO_NIC writes it. */
+ * team without SHMEMD_CTX_NIC only a unit with SHMEMD_NO_NIC writes it
+ * (shmemdi_flags_have_status). */
 #define SHMEMD_SYNC_NUMBER 0 /* syncs completed by this PE; written by this PE only */
 #define SHMEMD_SYNC_LAST 1   /* a flag, as said above; written by this PE only */
 #define SHMEMD_SYNC_FLAGS 8  /* [team pe]: SHMEMD_SYNC_FLAG; written by that PE */

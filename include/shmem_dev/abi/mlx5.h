@@ -13,7 +13,7 @@
  * WQEBBs; the adapter has the low 16 bits of index - base (abi/queue.h). */
 #define SHMEMD_WQEBB_NBYTES 64
 #define SHMEMD_MAX_DEPTH 32768u /* WQEBBs: half of what 16 bits can tell apart */
-#define SHMEMD_MIN_DEPTH 64u    /* WQEBBs: what the 32 lanes of a warp post together */
+#define SHMEMD_MIN_DEPTH 64u    /* WQEBBs: two for each lane of a warp */
 
 /* Opcodes of the WQEs that are posted here, by the names of the PRM. */
 enum shmemd_mlx5_opcode {
@@ -27,8 +27,8 @@ enum shmemd_mlx5_opcode {
 	SHMEMD_MLX5_DUMP = 0x23, /* reads local memory and discards it */
 };
 
-#define SHMEMD_MLX5_OPMOD_4 0x08u /* masked atomics of 4 bytes, of 8 */
-#define SHMEMD_MLX5_OPMOD_8 0x09u
+#define SHMEMD_MLX5_OPMOD_4 0x08u /* masked atomics of 4 bytes */
+#define SHMEMD_MLX5_OPMOD_8 0x09u /* masked atomics of 8 bytes */
 
 /* Fields of the fm_ce_se byte, the lowest of the control segment's third word. */
 #define SHMEMD_MLX5_CQ_UPDATE 0x08u /* a CQE also for success */

@@ -129,7 +129,7 @@ enum shmemdi_outcome {
 	SHMEMDI_NOT_STARTED, /* a check failed, or there is no transport */
 	SHMEMDI_BY_NIC,      /* what there was to post has been posted, or the post has failed */
 	SHMEMDI_MAPPED,      /* the group copies */
-	SHMEMDI_MUST_POST = SHMEMDI_BY_NIC /* the same value: from functions that do not post */
+	SHMEMDI_MUST_POST = SHMEMDI_BY_NIC /* before that: it is still to be posted */
 };
 
 typedef struct shmemdi_copying_t {
@@ -142,7 +142,7 @@ typedef struct shmemdi_copying_t {
  * NOT_STARTED. To a mapped PE store nothing: the caller copies the data, and then stores or adds
  * the signal. Before a signal that is to be stored, if the team has mixed transport, the leader
  * completes what was sent by RDMA on this channel; only the leader's status says whether that
- * failed, so the caller votes (shmemdi_is_flushed). Latches the status.
+ * failed, so the caller votes (shmemdi_agree_flushed). Latches the status.
  *
  * No group sync here, but in check builds: the group's barrier is no constant in a function out of
  * line, and ptxas would count all 16 barriers as used. */
@@ -231,7 +231,7 @@ SHMEMD_FN int shmemdi_put_of_thread(shmemdi_target_t target, shmemdi_op_t op, sh
 	if (SHMEMD_ARCH_UNLIKELY(!shmemdi_is_simple(&target.ep, &put)))
 		return shmemdi_latched(
 			target.ep.c.ctx,
-			shmemdi_nic_put_by_segments(&target.ep, op.call, &put, &reserved));
+			shmemdi_nic_put_hand_over(&target.ep, op.call, &put, &reserved));
 	return shmemdi_put_post(target.ep, op.call, put, reserved,
 				shmemdi_put_keys(&target.ep, &put));
 }

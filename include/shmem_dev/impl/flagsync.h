@@ -9,8 +9,9 @@
  *   Fast peer. B finishes sync e and enters e + 1 while A still polls for e: A's word from B goes
  *   from e to e + 1 while A polls it; >= accepts both. B cannot finish e + 1 before A sends e + 1,
  *   that is, before A finished e: no word is ever two ahead.
- *   Reuse. A word only grows, since a PE sends e + 1 only after it finished e; nothing is reset.
- *   To store e + 1 over e loses nothing: a reader that still waits for flag e accepts e + 1, too.
+ *   Reuse. A word's number only grows, since a PE sends e + 1 only after it finished e; nothing is
+ *   reset. To store e + 1 over e loses nothing: a reader that still waits for flag e accepts e + 1,
+ *   too.
  *   Timeout and repetition. A times out in e with its flags sent. `number` stays e - 1, so the
  *   repetition is for the same flags. They are not sent again, unless the status of a barrier's
  *   quiet has changed: a queue whose completions do not come would fill up with them. (Flags
@@ -170,9 +171,9 @@ SHMEMD_FN uint32_t shmemdi_flag_before(uint64_t last, uint64_t next)
 }
 
 /* A quiet that failed does not keep the flags back: the other members would wait for ever. They
- * carry its status instead, and every member returns it: no member may take a barrier for passed
- * before which operations were lost. A quiet that timed out keeps them back: it may still succeed
- * when the call is repeated. k: the channel that a barrier completes.
+ * carry its status instead, and every member that has not returned yet returns it: no member may
+ * take a barrier for passed before which operations were lost. A quiet that timed out keeps them
+ * back: it may still succeed when the call is repeated. k: the channel that a barrier completes.
  *
  * If no NIC is in use, a thread of rank n_pes or more, which has no flag to send, executes nothing
  * but the group syncs, and in a barrier the fence: each instruction costs 8 cycles of the SM when
@@ -235,8 +236,8 @@ SHMEMD_FN_COLD int shmemdi_sync_nic(const shmemd_ctx_t *device_copy, shmemdi_cal
 	return shmemdi_sync_steps(device_copy, call, g, limit, k, 1);
 }
 
-SHMEMD_FN int shmemdi_sync(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
-			   shmemdi_limit_t limit)
+SHMEMD_FN int shmemdi_sync_or_barrier(const shmemd_ctx_t *ctx, shmemdi_call_t call,
+				      shmemd_group_t g, shmemdi_limit_t limit)
 {
 	uint32_t nic = SHMEMDI_WITH_NIC ? SHMEMD_CTX_NIC : 0;
 	int status = shmemdi_check_group(ctx, call, g);
@@ -263,7 +264,7 @@ SHMEMD_FN int shmemdi_barrier(const shmemd_ctx_t *ctx, shmemdi_call_t call, shme
 	shmemdi_check_sources(ctx, call);
 #endif
 	peeked = shmemdi_latch_peek(ctx);
-	status = shmemdi_sync(ctx, call, g, limit);
+	status = shmemdi_sync_or_barrier(ctx, call, g, limit);
 
 	return status ? status : shmemdi_latch_agree(ctx, g, peeked);
 }
@@ -288,7 +289,8 @@ SHMEMD_FN int shmemdi_sync_all(const shmemd_ctx_t *ctx, shmemdi_call_t call, shm
 	int status = shmemdi_check_all(ctx, call);
 
 	return status ? status
-		      : shmemdi_sync(ctx, call, g, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+		      : shmemdi_sync_or_barrier(ctx, call, g,
+						shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
 
 SHMEMD_FN int shmemdi_barrier_all(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g)

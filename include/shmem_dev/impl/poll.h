@@ -11,43 +11,43 @@
 /* How to read the word. */
 enum shmemdi_word_type { SHMEMDI_U32, SHMEMDI_S32, SHMEMDI_U64, SHMEMDI_S64 };
 
-/* `*addr cmp value`; value widened to 64 bits the way its kind widens. */
+/* `*addr cmp value`; value widened to 64 bits the way its type widens. */
 typedef struct shmemdi_cond_t {
 	const void *addr;
-	int kind; /* a constant in inline callers, where it folds away */
+	int type; /* shmemdi_word_type: a constant in inline callers, where it folds away */
 	int cmp;  /* shmemd_cmp */
 	uint64_t value;
 } shmemdi_cond_t;
 
-SHMEMD_FN shmemdi_cond_t shmemdi_cond(const void *addr, int kind, int cmp, uint64_t value)
+SHMEMD_FN shmemdi_cond_t shmemdi_cond(const void *addr, int type, int cmp, uint64_t value)
 {
-	shmemdi_cond_t c = {addr, kind, cmp, value};
+	shmemdi_cond_t c = {addr, type, cmp, value};
 	return c;
 }
 
-SHMEMD_FN uint32_t shmemdi_word_width(int kind)
+SHMEMD_FN uint32_t shmemdi_word_width(int type)
 {
-	return kind == SHMEMDI_U32 || kind == SHMEMDI_S32 ? 4 : 8;
+	return type == SHMEMDI_U32 || type == SHMEMDI_S32 ? 4 : 8;
 }
 
 SHMEMD_FN int shmemdi_cond_check(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi_cond_t c)
 {
-	int status = shmemdi_check_word(ctx, call, c.addr, shmemdi_word_width(c.kind));
+	int status = shmemdi_check_word(ctx, call, c.addr, shmemdi_word_width(c.type));
 
 	return status ? status : shmemdi_check_enum(ctx, call, c.cmp, SHMEMD_CMP_LE);
 }
 
-/* A word of 32 bits of that kind. */
-SHMEMD_FN uint64_t shmemdi_widened(int kind, uint32_t word)
+/* A word of 32 bits of that type. */
+SHMEMD_FN uint64_t shmemdi_widened(int type, uint32_t word)
 {
-	return kind == SHMEMDI_S32 ? (uint64_t)(int64_t)(int32_t)word : word;
+	return type == SHMEMDI_S32 ? (uint64_t)(int64_t)(int32_t)word : word;
 }
 
 SHMEMD_FN uint64_t shmemdi_cond_load(shmemdi_cond_t c)
 {
-	if (shmemdi_word_width(c.kind) == 8)
+	if (shmemdi_word_width(c.type) == 8)
 		return shmemd_arch_ld_relaxed_u64(c.addr);
-	return shmemdi_widened(c.kind, shmemd_arch_ld_relaxed_u32(c.addr));
+	return shmemdi_widened(c.type, shmemd_arch_ld_relaxed_u32(c.addr));
 }
 
 SHMEMD_FN int shmemdi_compare(uint64_t a, int cmp, uint64_t b)
@@ -73,7 +73,7 @@ SHMEMD_FN int shmemdi_holds(shmemdi_cond_t c, uint64_t *seen)
 {
 	/* Signed order is unsigned order with the sign bit flipped. */
 	uint64_t flip =
-		c.kind == SHMEMDI_S32 || c.kind == SHMEMDI_S64 ? (uint64_t)1 << 63 : (uint64_t)0;
+		c.type == SHMEMDI_S32 || c.type == SHMEMDI_S64 ? (uint64_t)1 << 63 : (uint64_t)0;
 
 	*seen = shmemdi_cond_load(c);
 	return shmemdi_compare(*seen ^ flip, c.cmp, c.value ^ flip);

@@ -3,8 +3,8 @@
 /* Work requests of any kind, posted by the calling thread; threads that call for themselves,
  * converged, are coalesced. This code, of which a unit has one copy, is for what waits for a round
  * trip, is rare, or need not be fast: gets, fetching atomics, packed values, puts that are not
- * simple (shmemdi_is_simple), and simple puts and words for which a thread that is not coalesced
- * has reserved if its snapshot needs the slow path. What is frequent has code of its own in
+ * simple (shmemdi_is_simple); and, if its snapshot needs the slow path, any put or word for which a
+ * thread that is not coalesced has reserved. What is frequent has code of its own in
  * impl/put.h and impl/quiet.h, in which kind and form are constants.
  *
  * Functions return a status, and record errors. */
@@ -273,7 +273,7 @@ SHMEMD_FN shmemdi_ticket_t shmemdi_lanes_submit(const shmemdi_chan_t *c, shmemdi
 		ticket = shmemdi_sq_submit(c, reserved, how);
 	} else if (lanes.is_leader) {
 		shmemdi_sq_count(c, reserved);
-		ticket.word = shmemdi_sq_submit_general(*c, shmemdi_sq_written(reserved), how);
+		ticket.word = shmemdi_sq_submit_any(*c, shmemdi_sq_written(reserved), how);
 	}
 	shmemdi_lanes_sync(lanes);
 	if (how.needs_ticket)

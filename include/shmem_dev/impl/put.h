@@ -122,8 +122,9 @@ SHMEMD_FN void shmemdi_nic_signal_wqe(const shmemdi_ep_t *ep, const shmemdi_rese
  * A blocking put of at most inline_nbytes bytes is not simple: its WQE carries the data, so src is
  * reusable without a wait for the CQE. A non-blocking put of so few bytes is simple: its caller
  * does not wait for the NIC to read src, but would wait for its own loads of src before it could
- * write the WQE. If the snapshot then needs the slow path, such a put of a lone poster takes the
- * general path all the same, and its WQE carries the data (shmemdi_wr_segment). */
+ * write the WQE. But if a lone poster's snapshot needs the slow path, a put that is simple takes
+ * the general path, too. So the WQE of a small non-blocking put names src or carries the data
+ * (shmemdi_wr_segment), depending on the state of the queue. */
 SHMEMD_FN int shmemdi_is_simple(const shmemdi_ep_t *ep, const shmemdi_put_t *put)
 {
 	uint32_t granule = (uint32_t)1 << SHMEMD_LOG_GRANULE(ep->c.geometry);
@@ -365,7 +366,7 @@ SHMEMD_FN_COLD int shmemdi_nic_put_lanes(shmemdi_ref_t ref, shmemdi_call_t call,
 
 /* Reserve for a put that is not coalesced. If the put is simple, the caller then loads the keys
  * (shmemdi_put_keys) in the same trip to memory, and posts; else it calls
- * shmemdi_nic_put_by_segments.
+ * shmemdi_nic_put_hand_over.
  *
  * The caller's test (shmemdi_is_simple) ends a basic block before the keys are loaded: ptxas orders
  * instructions within a basic block, and would otherwise issue the reservation behind all that the
@@ -379,9 +380,9 @@ SHMEMD_FN void shmemdi_nic_put_reserve(const shmemdi_ep_t *ep, const shmemdi_put
 }
 
 /* Post a put that has been reserved for, in any form, and wait if it blocks. */
-SHMEMD_FN int shmemdi_nic_put_by_segments(const shmemdi_ep_t *ep, shmemdi_call_t call,
-					  const shmemdi_put_t *put,
-					  const shmemdi_reservation_t *reserved)
+SHMEMD_FN int shmemdi_nic_put_hand_over(const shmemdi_ep_t *ep, shmemdi_call_t call,
+					const shmemdi_put_t *put,
+					const shmemdi_reservation_t *reserved)
 {
 	return SHMEMD_ARCH_INDIRECT(shmemdi_nic_put_segments)(
 		shmemdi_ref(&ep->c), call, *put, reserved->resv, shmemdi_wr_post_alone);
@@ -389,7 +390,7 @@ SHMEMD_FN int shmemdi_nic_put_by_segments(const shmemdi_ep_t *ep, shmemdi_call_t
 
 /* Post a simple put that has been reserved for, with its keys. Sets *must_wait if the caller must
  * wait for the CQE that *ticket names: if the put blocks and has not taken the slow path, on which
- * shmemdi_nic_put_by_segments has waited. */
+ * shmemdi_nic_put_hand_over has waited. */
 SHMEMD_FN int shmemdi_nic_put_post(const shmemdi_ep_t *ep, shmemdi_call_t call,
 				   const shmemdi_put_t *put, shmemdi_reservation_t *reserved,
 				   shmemdi_put_keys_t keys, shmemdi_ticket_t *ticket,
@@ -397,7 +398,7 @@ SHMEMD_FN int shmemdi_nic_put_post(const shmemdi_ep_t *ep, shmemdi_call_t call,
 {
 	*must_wait = 0;
 	if (SHMEMD_ARCH_UNLIKELY(shmemdi_sq_needs_slow_path(&ep->c, reserved)))
-		return shmemdi_nic_put_by_segments(ep, call, put, reserved);
+		return shmemdi_nic_put_hand_over(ep, call, put, reserved);
 	/* What the reservation took: a simple put has data. With constants the compiler knows which
 	 * WQE is the last one, the one that requests the CQE (shmemdi_sq_at). */
 	reserved->wqebbs = reserved->requests = put->sig.op >= 0 ? 2 : 1;
@@ -423,7 +424,7 @@ SHMEMD_FN int shmemdi_nic_put_leader(const shmemdi_ep_t *ep, shmemdi_call_t call
 		return SHMEMD_OK;
 	shmemdi_nic_put_reserve(ep, put, &reserved);
 	if (SHMEMD_ARCH_UNLIKELY(!shmemdi_is_simple(ep, put)))
-		return shmemdi_nic_put_by_segments(ep, call, put, &reserved);
+		return shmemdi_nic_put_hand_over(ep, call, put, &reserved);
 	keys = shmemdi_put_keys(ep, put);
 	/* Never true. It ends the basic block: else ptxas would place the loads of the keys behind
 	 * the instructions that wait for the reservation, and they would take a trip of their own.

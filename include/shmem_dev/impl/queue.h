@@ -162,8 +162,8 @@ SHMEMD_FN char *shmemdi_cqe(const shmemdi_chan_t *c, uint64_t queue, uint32_t cq
  *
  * A doorbell without a record carries the index itself, so two of them must not overtake each
  * other; with a record the NIC reads the newest index whichever comes last. */
-SHMEMD_FN void shmemdi_ring_register(const shmemdi_chan_t *c, uint64_t path, uint64_t queue,
-				     uint64_t doorbell, uint32_t index, int is_on_gpu)
+SHMEMD_FN void shmemdi_ring_by_register(const shmemdi_chan_t *c, uint64_t path, uint64_t queue,
+					uint64_t doorbell, uint32_t index, int is_on_gpu)
 {
 	char *record = (char *)SHMEMD_ADDRESS(queue) +
 		       SHMEMD_QUEUE_RECORD_OFFSET(shmemdi_depth(c)) +
@@ -196,9 +196,9 @@ SHMEMD_FN void shmemdi_ring_nic(const shmemdi_chan_t *c, uint64_t path, uint64_t
 	uint32_t index = shmemdi_qp_index(path, end);
 
 	if (c->flags & SHMEMD_CTX_NIC_GPU_SCOPE)
-		shmemdi_ring_register(c, path, queue, doorbell, index, 1);
+		shmemdi_ring_by_register(c, path, queue, doorbell, index, 1);
 	else
-		shmemdi_ring_register(c, path, queue, doorbell, index, 0);
+		shmemdi_ring_by_register(c, path, queue, doorbell, index, 0);
 	shmemd_arch_red_add_u64(&c->ch->doorbells, 1 + shmemd_arch_opaque_zero());
 }
 

@@ -224,7 +224,7 @@ SHMEMD_FN void shmemdi_sq_wait(const shmemdi_chan_t *c, shmemdi_call_t call,
 /* Called when the snapshot does not need the slow path, or with the snapshot that the slow path
  * returned: sets the first WQEBB and request. Returns the status of the channel. Unless that is
  * SHMEMD_OK, the caller writes nothing. If it is, the caller writes its WQEs and then submits them
- * (shmemdi_sq_submit, shmemdi_sq_submit_general or shmemdi_lanes_submit). Before it submits it
+ * (shmemdi_sq_submit, shmemdi_sq_submit_any or shmemdi_lanes_submit). Before it submits it
  * waits for nothing but coalesced lanes, since every later poster waits for it. */
 SHMEMD_FN int shmemdi_sq_begin(shmemdi_reservation_t *reserved)
 {
@@ -529,8 +529,8 @@ SHMEMD_FN void shmemdi_sq_move(const shmemdi_chan_t *c, shmemdi_written_t *at)
 
 /* By a poster that the plain case below does not cover, by the poster of a flush READ, and for work
  * requests (shmemdi_wr_post_lanes), whose code is small, not fast. Returns the ticket's word. */
-SHMEMD_FN_COLD uint64_t shmemdi_sq_submit_general(shmemdi_chan_t c, shmemdi_written_t at,
-						  shmemdi_how_t how)
+SHMEMD_FN_COLD uint64_t shmemdi_sq_submit_any(shmemdi_chan_t c, shmemdi_written_t at,
+					      shmemdi_how_t how)
 {
 	shmemdi_turn_t turn = shmemdi_turn_now(&at, how.when);
 
@@ -587,7 +587,7 @@ SHMEMD_FN shmemdi_ticket_t shmemdi_sq_submit(const shmemdi_chan_t *c,
 
 	shmemdi_sq_count(c, reserved);
 	if (SHMEMD_ARCH_UNLIKELY(!shmemdi_sq_is_plain(&at, how.when))) {
-		ticket.word = SHMEMD_ARCH_INDIRECT(shmemdi_sq_submit_general)(*c, at, how);
+		ticket.word = SHMEMD_ARCH_INDIRECT(shmemdi_sq_submit_any)(*c, at, how);
 	} else if (how.when == SHMEMD_RING_DEFERRED) {
 		shmemdi_sq_publish_unrung(c, &at, &turn);
 	} else {

@@ -70,7 +70,7 @@
 typedef struct shmemdi_move {
 	uint64_t path, queue; /* words of the line from which it comes */
 	uint64_t to_path, to_queue;
-	uint32_t executed;  /* requests, of those that are still to be moved */
+	uint32_t executed;  /* how many of the requests still to be moved were executed */
 	uint32_t request;   /* number of the next request */
 	uint32_t cqes;      /* requested by what was moved */
 	uint32_t ambiguous; /* fetching atomics whose callers were told */

@@ -18,29 +18,29 @@ typedef struct shmemdi_set_t {
 	const char *values; /* [nelems] words to compare with; NULL: value for all */
 	size_t nelems;
 	uint64_t value; /* widened, as in shmemdi_cond_t */
-	int kind;       /* shmemdi_word_type */
+	int type;       /* shmemdi_word_type */
 	int cmp;        /* shmemd_cmp */
 } shmemdi_set_t;
 
-SHMEMD_FN shmemdi_set_t shmemdi_set(const void *ivars, int kind, size_t nelems, const int *mask,
+SHMEMD_FN shmemdi_set_t shmemdi_set(const void *ivars, int type, size_t nelems, const int *mask,
 				    int cmp, uint64_t value)
 {
-	shmemdi_set_t s = {(const char *)ivars, mask, 0, nelems, value, kind, cmp};
+	shmemdi_set_t s = {(const char *)ivars, mask, 0, nelems, value, type, cmp};
 	return s;
 }
 
 /* Each element is compared with a value of its own. */
-SHMEMD_FN shmemdi_set_t shmemdi_set_vector(const void *ivars, int kind, size_t nelems,
+SHMEMD_FN shmemdi_set_t shmemdi_set_vector(const void *ivars, int type, size_t nelems,
 					   const int *mask, int cmp, const void *values)
 {
-	shmemdi_set_t s = {(const char *)ivars, mask, (const char *)values, nelems, 0, kind, cmp};
+	shmemdi_set_t s = {(const char *)ivars, mask, (const char *)values, nelems, 0, type, cmp};
 	return s;
 }
 
 SHMEMD_FN int shmemdi_set_check(const shmemd_ctx_t *ctx, shmemdi_call_t call,
 				const shmemdi_set_t *s)
 {
-	uint32_t width = shmemdi_word_width(s->kind);
+	uint32_t width = shmemdi_word_width(s->type);
 	int status = shmemdi_check_enum(ctx, call, s->cmp, SHMEMD_CMP_LE);
 
 	if (status != SHMEMD_OK || s->nelems == 0)
@@ -58,14 +58,14 @@ SHMEMD_FN int shmemdi_set_has(const shmemdi_set_t *s, size_t i)
 
 SHMEMD_FN shmemdi_cond_t shmemdi_set_at(const shmemdi_set_t *s, size_t i)
 {
-	size_t at = i * shmemdi_word_width(s->kind);
+	size_t at = i * shmemdi_word_width(s->type);
 	uint64_t value = s->value;
 
-	if (s->values && shmemdi_word_width(s->kind) == 8)
+	if (s->values && shmemdi_word_width(s->type) == 8)
 		value = shmemd_arch_ld_data_u64(s->values + at);
 	else if (s->values)
-		value = shmemdi_widened(s->kind, shmemd_arch_ld_data_u32(s->values + at));
-	return shmemdi_cond(s->ivars + at, s->kind, s->cmp, value);
+		value = shmemdi_widened(s->type, shmemd_arch_ld_data_u32(s->values + at));
+	return shmemdi_cond(s->ivars + at, s->type, s->cmp, value);
 }
 
 /* The first element of the set in [i, end) whose comparison gives `result`; end: there is none. One

@@ -212,11 +212,11 @@ SHMEMD_FN int shmemdi_signals_at_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op
 					      : !(flags & SHMEMD_CTX_MIXED_TRANSPORT));
 }
 
-/* Has shmemdi_put_any completed what had to be completed before data that are followed by a stored
- * signal? The leader has latched its status before the vote, so that a later quiet of any of these
- * threads returns it. */
-SHMEMD_FN int shmemdi_is_flushed(const shmemd_ctx_t *ctx, shmemdi_op_t op,
-				 shmemdi_copying_t copying)
+/* A vote of the group: has shmemdi_put_any completed what had to be completed before data that are
+ * followed by a stored signal? The leader has latched its status before the vote, so that a later
+ * quiet of any of these threads returns it. */
+SHMEMD_FN int shmemdi_agree_flushed(const shmemd_ctx_t *ctx, shmemdi_op_t op,
+				    shmemdi_copying_t copying)
 {
 	return !(ctx->flags & SHMEMD_CTX_MIXED_TRANSPORT) ||
 	       !shmemd_group_any(op.g, copying.status != SHMEMD_OK);
@@ -246,7 +246,7 @@ SHMEMD_FN void shmemdi_put_signal_op(const shmemd_ctx_t *ctx, shmemdi_op_t op, s
 		copying = shmemdi_put_any(ctx, op, sig);
 		if (copying.outcome == SHMEMDI_BY_NIC && op.is_blocking)
 			shmemd_group_sync(op.g);
-		if (copying.outcome != SHMEMDI_MAPPED || !shmemdi_is_flushed(ctx, op, copying))
+		if (copying.outcome != SHMEMDI_MAPPED || !shmemdi_agree_flushed(ctx, op, copying))
 			return;
 		shift = copying.shift;
 	}
