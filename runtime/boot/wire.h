@@ -5,7 +5,8 @@
  * Start. Three records of fixed size; each side verifies the other's proof before it interprets
  * anything of the other's data but the magic, whose last byte is the version:
  *	hub -> PE   challenge   magic with the version, a nonce
- *	PE -> hub   hello       PE number, n_pes, a nonce, HMAC over role, both nonces and all of it
+ *	PE -> hub   hello       the same magic, PE number, n_pes, a nonce, HMAC over role, both
+ *				nonces and all of it
  *	hub -> PE   verdict     PROVED with the hub's HMAC over the same, or REFUSED: wrong secret
  * The key is derived from the secret in the unique id. The proof keeps other processes out. It does
  * not hide or sign the data that follows from an attacker who can change packets on the way.

@@ -202,8 +202,8 @@ int shmemhi_failover_make_agent(shmemh_t *job, shmemhi_ib_t *ib)
 	return shmemhi_fault_agent_open(job, (uint32_t)ib->n_channels, &shmemhi_failover_ops, s);
 }
 
-/* Without the service only helpers among the threads of the program carry out orders (DESIGN.md),
- * and a poster that waits for space: threads that wait for a NIC. There may be none. */
+/* Without the service only threads of the program carry out orders: those that wait for a NIC, or
+ * that poll a channel in a loop. There may be none. */
 static void open_service(shmemhi_failover_t *s, const shmemd_ctx_t *ctx)
 {
 	shmemhi_err_t why = {""};
@@ -212,7 +212,8 @@ static void open_service(shmemhi_failover_t *s, const shmemd_ctx_t *ctx)
 			 SHMEMH_OK;
 	if (!s->has_service)
 		shmemhi_log(&s->job->log, shmemhi_mem_cuctx(s->job) ? SHMEMHI_WARN : SHMEMHI_INFO,
-			    "fail-over: only threads that wait for a NIC switch channels: %s",
+			    "fail-over: only threads that wait for a NIC or poll a channel switch "
+			    "channels: %s",
 			    why.text);
 }
 

@@ -163,14 +163,14 @@ const struct ibv_mr *shmemhi_keys_first_mr(const shmemhi_ib_t *ib, size_t column
 
 /* ib/nic_events.c: a thread that waits for async and DevX events until close. It logs a line for
  * each that concerns the home port or the stand-by, and keeps the type of the first event of each
- * link (shmemhi_link_t.event) and the first line that is an error (shmemh_nic_event). A fabric
+ * link (shmemhi_link_t.event) and the first line that is an error (shmemh_nic_event). An adapter
  * without descriptors to wait on (the software adapter in the emulator) is not watched. Call
  * between links_open and links_close. A NIC that cannot report events causes a warning, not an
  * error. */
 int shmemhi_nic_events_open(shmemh_t *job, shmemhi_ib_t *ib);
 void shmemhi_nic_events_close(shmemh_t *job, shmemhi_ib_t *ib);
 
-/* Does a scheduler drive the fabric and the program? Then the fabric has no descriptors to wait
+/* Does a scheduler drive the adapter and the program? Then the adapter has no descriptors to wait
  * on, and no thread of the runtime may use it. */
 static inline bool shmemhi_ib_is_emulated(const shmemhi_ib_t *ib)
 {

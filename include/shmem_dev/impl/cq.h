@@ -26,7 +26,7 @@ typedef struct shmemdi_ticket {
 	 * count of CQEs, the number of the CQE that completes it: what `ready` counted before the
 	 * poster's turn, since CQEs are numbered from 0; or TICKET_VOID */
 	uint64_t word;
-	uint64_t queue; /* as in the line: where that CQE is */
+	uint64_t queue; /* as in the line: where that CQE is, unless shmemdi_sq_move ran */
 } shmemdi_ticket_t;
 #define SHMEMDI_TICKET_VOID 0x400u /* another poster published them, or the channel failed */
 
