@@ -13,8 +13,6 @@
  * the whole context. */
 #define NC_DEDICATED (1u << 31)
 
-static const uint32_t kinds[] = {NC_DEDICATED, MLX5DV_UAR_ALLOC_TYPE_NC, MLX5DV_UAR_ALLOC_TYPE_BF};
-
 /* A UAR is a page of the adapter; a page of the system may hold several. */
 #define UAR_NBYTES ((uintptr_t)4096)
 
@@ -24,10 +22,12 @@ static const uint32_t kinds[] = {NC_DEDICATED, MLX5DV_UAR_ALLOC_TYPE_NC, MLX5DV_
 
 enum { DOORBELL_AUTO, DOORBELL_GPU, DOORBELL_CPU }; /* words of SHMEMH_IB_DOORBELL */
 
-/* kind: receives which one it is. */
+/* *kind: receives the type of the register. */
 static struct mlx5dv_devx_uar *alloc_one(const shmemhi_ib_lib_t *lib,
 					 const shmemhi_open_port_t *port, uint32_t *kind)
 {
+	static const uint32_t kinds[] = {NC_DEDICATED, MLX5DV_UAR_ALLOC_TYPE_NC,
+					 MLX5DV_UAR_ALLOC_TYPE_BF};
 	struct mlx5dv_devx_uar *uar = NULL;
 
 	for (size_t i = 0; !uar && i < sizeof kinds / sizeof kinds[0]; i++) {

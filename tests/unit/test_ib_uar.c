@@ -81,6 +81,11 @@ static void make_device(shmemhi_ib_t *ib, uint32_t has, int limit, int per_page)
 	ib->lib.free_uar = take_uar;
 }
 
+static void switch_on_failover(shmemhi_ib_t *ib)
+{
+	ib->failover = (void *)&device; /* uar.c only compares it with NULL */
+}
+
 /* Uncached registers first; others when those are used up. */
 static int pe_kinds(shmemh_t *job)
 {
@@ -112,7 +117,6 @@ static void kinds_of_pages(void **state)
  * of its callers share. They have that one if there is no dedicated one left for them. */
 static int pe_dedicated_first(shmemh_t *job)
 {
-	shmemhi_failover_t *failover = (void *)&device; /* that there is one is all that counts */
 	shmemhi_uars_t uars = {0};
 	shmemhi_ib_t ib;
 
@@ -127,7 +131,7 @@ static int pe_dedicated_first(shmemh_t *job)
 
 	make_device(&ib, 2 | 4, 1, 1);
 	device.nc_is_shared = 1;
-	ib.failover = failover;
+	switch_on_failover(&ib);
 	PE_CHECK(shmemhi_uars_open(job, &ib, &ib.home_port, 7, &uars) == SHMEMH_OK);
 	PE_CHECK(uars.flush_uar == &device.uars[0]);
 	for (uint32_t i = 0; i < uars.n; i++)
@@ -178,13 +182,12 @@ static void links_share_registers(void **state)
 /* With fail-over one register is for the host's flushes, unless the device has no other. */
 static int pe_reserves(shmemh_t *job)
 {
-	shmemhi_failover_t *failover = (void *)&device; /* that there is one is all that counts */
 	shmemhi_uars_t uars = {0};
 	shmemhi_ib_t ib;
 
 	for (int limit = 1; limit <= 3; limit++) {
 		make_device(&ib, 4, limit, 1);
-		ib.failover = failover;
+		switch_on_failover(&ib);
 		PE_CHECK(shmemhi_uars_open(job, &ib, &ib.home_port, 7, &uars) == SHMEMH_OK);
 		PE_CHECK(device.n_given == limit);
 		PE_CHECK(uars.n == (limit == 1 ? 1 : (uint32_t)limit - 1));
