@@ -20,7 +20,7 @@
  *   Several polling threads. Each acquires the flags it polled; the group sync in shmemdi_agree
  *   hands that on to all. Each signalling thread fences after the entry group sync, which makes
  *   the fence cover the stores of all threads.
- *   `number`, and what was sent. The threads of the group that use them read them between the entry
+ *   `number` and `last_flag`. The threads of the group that use them read them between the entry
  *   sync and the agreement; the leader writes them after the agreement, and goes through the next
  *   call's entry sync later still: no thread reads the new values in this call or the old ones in
  *   the next. */
@@ -181,7 +181,8 @@ SHMEMD_FN uint32_t shmemdi_flag_before(uint64_t last, uint64_t next)
 SHMEMD_FN int shmemdi_sync_steps(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 				 shmemdi_limit_t limit, uint32_t k, int has_nic)
 {
-	uint64_t *number = &ctx->sync[SHMEMD_SYNC_NUMBER], *sent = &ctx->sync[SHMEMD_SYNC_LAST];
+	uint64_t *number = &ctx->sync[SHMEMD_SYNC_NUMBER];
+	uint64_t *last_flag = &ctx->sync[SHMEMD_SYNC_LAST];
 	uint64_t passed = 0, next = 0, flag = 0, last = 0;
 	int quiet = SHMEMD_OK, status = SHMEMD_OK;
 	int has_status = shmemdi_flags_have_status(has_nic);
@@ -192,7 +193,7 @@ SHMEMD_FN int shmemdi_sync_steps(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 	if (has_part) { /* before the fence, whose latency hides that of the loads */
 		passed = shmemd_arch_ld_relaxed_u64(number);
 		if (has_status)
-			last = shmemd_arch_ld_relaxed_u64(sent);
+			last = shmemd_arch_ld_relaxed_u64(last_flag);
 	}
 	shmemdi_fence_before_flags(call, signals);
 	/* Never true. It ends the basic block: else ptxas may place what needs the load before the
@@ -221,7 +222,7 @@ SHMEMD_FN int shmemdi_sync_steps(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 	}
 	status = shmemdi_agree(g, status);
 	if (has_status && g.rank == 0 && (status == SHMEMD_OK || status == SHMEMD_ERR_TIMEOUT))
-		shmemd_arch_st_relaxed_u64(sent, flag);
+		shmemd_arch_st_relaxed_u64(last_flag, flag);
 	if (g.rank == 0 && status == SHMEMD_OK)
 		shmemd_arch_st_relaxed_u64(number, next);
 	if (status == SHMEMD_OK && has_status && call.op == SHMEMD_OP_BARRIER)
