@@ -8,6 +8,7 @@
 #include <shmem_dev/grid.h>
 #include <shmem_dev/shmem_dev.h>
 #include <shmem_dev/stream.h>
+#include <shmem_dev/strided.h>
 #include <shmem_dev/wait_sets.h>
 #include <string.h>
 #include "pes.h"
@@ -478,6 +479,32 @@ static int source_of_grid(pes_t *pes)
 	return expect(pes, &p, SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_MISTAKE_SOURCE);
 }
 
+/* Elements that by NIC travel by no WQE: the put waits for the last one's completion alone. */
+enum { N_ELEMENTS = 3, ELEMENT_NBYTES = 40 };
+
+SHMEMD_KERNEL(elements_source_kernel, call_params_t, p)
+{
+	int i;
+
+	shmemd_iputmem(&p.ctx, p.target, p.source, 2, 1, ELEMENT_NBYTES, N_ELEMENTS,
+		       shmemd_my_pe(&p.ctx));
+	for (i = 0; i < N_ELEMENTS * ELEMENT_NBYTES; i++)
+		p.source[i]++;
+	*p.result = shmemd_quiet(&p.ctx);
+}
+
+static int source_of_elements(pes_t *pes)
+{
+	call_params_t p;
+
+	if (call_params(pes, &p))
+		return 1;
+	PES_ALLOC(pes, p.target, char, 2 * N_ELEMENTS * ELEMENT_NBYTES, 0);
+	PES_ALLOC(pes, p.source, char, N_ELEMENTS *ELEMENT_NBYTES, 1);
+	PES_RUN(pes, elements_source_kernel, 1, 1, p);
+	return expect(pes, &p, SHMEMD_OK, 0);
+}
+
 static int sources(pes_t *pes)
 {
 	call_params_t p;
@@ -512,6 +539,7 @@ int main(int argc, char **argv)
 #ifndef __CUDACC__
 		PES_TEST(sources),
 		PES_TEST(source_of_grid),
+		PES_TEST(source_of_elements),
 #endif
 	};
 

@@ -118,7 +118,10 @@ SHMEMD_FN int shmemdi_check_op(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 #endif
 }
 
-/* An nbi operation reads op.local from now on. */
+/* In check builds on the CPU, remember the source of an nbi operation (is_blocking 0): it must not
+ * change before the next quiet, sync or barrier (shmemdi_check_sources). Called by all threads of
+ * op.g before the data are posted or copied; the one of rank 0 remembers it. A blocking operation
+ * has read its source when it returns, so it is not remembered. */
 SHMEMD_FN void shmemdi_keep_source(shmemdi_op_t op)
 {
 #ifdef SHMEMD_CHECK
