@@ -130,8 +130,8 @@ typedef struct shmemdi_quiet_t {
 	shmemdi_call_t call;
 	shmemd_group_t g;
 	shmemdi_limit_t limit;
-	uint32_t k;      /* the channel's number */
-	int only_mapped; /* only those to PEs that are mapped as well */
+	uint32_t k;            /* the channel's number */
+	int skip_unmapped_pes; /* only those to PEs that are mapped as well */
 } shmemdi_quiet_t;
 
 SHMEMD_FN int shmemdi_quiet_one(const shmemd_ctx_t *ctx, const shmemdi_quiet_t *q, int pe,
@@ -141,7 +141,7 @@ SHMEMD_FN int shmemdi_quiet_one(const shmemd_ctx_t *ctx, const shmemdi_quiet_t *
 	shmemdi_ref_t ref = {ctx, pe, q->k};
 	shmemdi_ep_t ep;
 
-	if (q->only_mapped && !ctx->peers[pe].base)
+	if (q->skip_unmapped_pes && !ctx->peers[pe].base)
 		return SHMEMD_OK;
 	shmemdi_ep_load(ref, &ep);
 	return is_waiting ? shmemdi_flush_wait(&ep, q->call, limit)
