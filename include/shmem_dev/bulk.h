@@ -25,7 +25,12 @@
  * wait_read, because its shared memory ends with it. A receiver needs nothing more than for a put.
  * If it reads the data by the engine of its own GPU, with code of its own, it calls
  * shmemd_bulk_fence after its wait; shmemd_putmem_bulk and shmemd_getmem_bulk do that
- * themselves. */
+ * themselves.
+ *
+ * The emulator has an engine, too, which copies from and to memory of any kind. So conditions below
+ * that a memory is shared or global do not apply there. If a tile in other memory, which on a GPU
+ * the threads put or add, lacks its shmemd_bulk_wait, the emulator shows that. It does not show the
+ * mistake of adding a tile in shared memory and one in other memory to one element at once. */
 #ifndef SHMEMD_BULK_H
 #define SHMEMD_BULK_H
 
@@ -271,9 +276,9 @@ SHMEMD_FN void shmemd_bulk_fence(void)
  *
  * Callers  the thread that posted them.
  * n        0 .. 3: wait for all but the last n tiles. A tile counts whichever way it went, also if
- *          it was empty or refused. Each tile is one bulk group of the thread in the sense of PTX.
- *          A thread that also commits bulk groups of its own counts those, too, here and in its own
- *          cp.async.bulk.wait_group.
+ *          it was empty or refused, unless a check build refused its context. Each tile that counts
+ *          is one bulk group of the thread in the sense of PTX. A thread that also commits bulk
+ *          groups of its own counts those, too, here and in its own cp.async.bulk.wait_group.
  */
 SHMEMD_FN void shmemd_bulk_wait_read(uint32_t n)
 {

@@ -4,11 +4,13 @@
  * does not include this header. The typed names (shmemd_float_iput) are in typed.h, those by size
  * (shmemd_iput32) in sized.h.
  *
- * Cost. Mapped: each thread of the group copies whole elements, one after another. By NIC: one work
- * request for each element, which the first 32 threads of the group post, with one doorbell for
- * those that they post together. The NIC then sends a message for each element, so a put of data
- * that was packed before costs less if elements are small and many. If both strides are 1, the call
- * is one put or get. */
+ * Cost. Mapped: each thread of the group copies whole elements, one after another. By NIC: one or
+ * more work requests for each element, which the first 32 threads of the group post, with one
+ * doorbell for those that they post together. An element takes one request for each part of it that
+ * lies in one memory region at both ends; if this PE's side is not registered (outside of the
+ * symmetric heap), a put takes one for each 28 bytes, and a get one for each 64 bytes. Each request
+ * is a message of its own, so a put of data that was packed before costs less if elements are small
+ * and many. If both strides are 1, the call is one put or get. */
 #ifndef SHMEMD_STRIDED_H
 #define SHMEMD_STRIDED_H
 

@@ -142,7 +142,8 @@
  *                                        a * b + c in one instruction, for the 64-bit address of a
  *                                        table's entry, which compilers compute with four
  *   int      shmemd_arch_is_global(const void *p)   1: global memory, as strong accesses need;
- *                                        bulk data may also be in shared or local memory
+ *                                        bulk data may also be in shared or local memory. The
+ *                                        emulator returns 1 for every address
  *   void    *shmemd_arch_as_local(const void *p)
  *                                        p, which points to a variable of the calling thread. In a
  *                                        function that is not inlined the compiler then accesses
@@ -183,7 +184,10 @@
  *   uint32_t shmemd_arch_present(uint32_t bar, uint32_t nthreads)
  *                                        how many threads of the group have come, not counting
  *                                        those that have exited; bar as shmemd_group_t. All of
- *                                        them call it; promised to order nothing
+ *                                        them call it. Callers may not assume that it orders
+ *                                        anything. Today's implementations are barriers of the
+ *                                        group (of a warp: a ballot), so a check build may hide
+ *                                        that a group sync is missing before a call
  *   void     shmemd_arch_tell(const char *text, const char *site, uint32_t line)
  *                                        a mistake for which there is no record: printed; the
  *                                        emulator ends the run with it. site may be 0

@@ -44,7 +44,8 @@
  *                                       release by it covers them ("cp.async.bulk.wait_group";
  *                                       completion implies the proxy fence)
  *
- *   int shmemd_arch_is_shared(const void *p)    is it shared memory of the block?
+ *   int shmemd_arch_is_shared(const void *p)    1: shared memory of the block. The emulator's
+ *                                       engine takes memory of any kind: there 1 for every address
  */
 #ifndef SHMEMD_ARCH_BULK_H
 #define SHMEMD_ARCH_BULK_H
