@@ -8,7 +8,8 @@
         ... launch a kernel that takes params by value, through NVRTC or an extension ...
         job.barrier()
 
-All methods but my_pe, n_pes, peer_pointer, memoryview, error, error_clear and ctx are collective.
+All methods are collective but ctx, error, error_clear, peer_pointer, memoryview and DLPack's
+(__dlpack__, __dlpack_device__). The properties my_pe, n_pes and nbytes are not collective.
 Failures are ShmemError with the library's line. Nothing is released by the garbage collector, since
 releasing memory and leaving a job are collective, too: finalize() releases everything."""
 from ._library import ShmemError, include_dir, library_dir

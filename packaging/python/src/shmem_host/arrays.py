@@ -97,8 +97,9 @@ class SymmetricArray:
         return (_CPU, 0) if self.job.device is None else (_CUDA, self.job.device)
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        # Nothing is written on any stream before init and allocation return, and the oldest form
-        # of a capsule is one that all consumers take: stream and max_version change nothing.
+        # stream changes nothing: what init and allocation write on a stream, as zeros() does on one
+        # of the library's own, is complete when they return. Nor does max_version: the oldest form
+        # of a capsule is one that all consumers take.
         del stream, max_version
         if copy or dl_device not in (None, self.__dlpack_device__()):
             raise BufferError("symmetric memory is handed out as it is: without a copy, on "
