@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* shmem-info: the version, the options in force, and what this machine has, one line each: "ok",
- * or what is missing and what that means; or one of the commands in `usage`. Needs no GPU. */
+/* shmem-info: the version, the options in force, and what this machine has, one line each: "ok" or
+ * what is there, or what is missing and what that means; or one of the commands in `usage`. Needs
+ * no GPU. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <getopt.h>
@@ -37,6 +38,9 @@ static void line(const char *what, const char *text)
 	info_line(what, "%s", text);
 }
 
+/* What a missing identity of this machine means. */
+#define NO_IDENTITY "without SHMEMH_NODE_ID no other PE counts as being on this node"
+
 /* The first line of a file, without its end. */
 static void print_file(const char *what, const char *path)
 {
@@ -44,7 +48,7 @@ static void print_file(const char *what, const char *path)
 	FILE *f = fopen(path, "r");
 
 	if (!f || !fgets(text, sizeof(text), f))
-		snprintf(text, sizeof(text), "%s: %s", path, strerror(errno));
+		snprintf(text, sizeof(text), "none (%s: %s): " NO_IDENTITY, path, strerror(errno));
 	text[strcspn(text, "\n")] = '\0';
 	if (f)
 		fclose(f);
@@ -57,7 +61,7 @@ static void print_link(const char *what, const char *path)
 	ssize_t n = readlink(path, text, sizeof(text) - 1);
 
 	if (n < 0)
-		snprintf(text, sizeof(text), "%s: %s", path, strerror(errno));
+		snprintf(text, sizeof(text), "none (%s: %s): " NO_IDENTITY, path, strerror(errno));
 	else
 		text[n] = '\0';
 	line(what, text);
@@ -156,9 +160,15 @@ static void print_memfd(void)
 {
 	int fd = memfd_create("shmem-info", MFD_CLOEXEC);
 
-	line("memfd", fd >= 0 ? "ok" : strerror(errno));
-	if (fd >= 0)
-		close(fd);
+	if (fd < 0) {
+		info_line("memfd",
+			  "none (%s): no heap in host memory, and no job with fail-over "
+			  "(SHMEMH_FT)",
+			  strerror(errno));
+		return;
+	}
+	line("memfd", "ok");
+	close(fd);
 }
 
 /* Print the addresses at which a hub of this machine would listen. */
