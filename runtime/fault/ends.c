@@ -6,10 +6,10 @@
  * after what was dropped on this one. The peer does the same.
  *
  * So this end fences all its endpoints to that PE first. Then the waits of teams with that PE end,
- * unless the PE's memory is mapped, with atomics, and the device is ordered to end the channels:
- * from then on the program may use memory again that the peer was writing to, and nothing is posted
- * that could overtake what is dropped. A NIC that does not execute the commands holds that up for
- * FENCE_NS only. */
+ * unless the PE's memory is mapped, with atomics. In either case the device is then ordered to end
+ * the channels. From the fence on the peer writes nothing more by these endpoints, so the program
+ * may use the memory again, and nothing is sent that could overtake what is dropped. If a NIC does
+ * not execute the commands, waits and channels end FENCE_NS after the first channel closed. */
 #include "fault/cause.h"
 #include "fault/parts.h"
 #include "base/clock.h"
