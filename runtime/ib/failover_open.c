@@ -225,9 +225,6 @@ int shmemhi_ib_start_failover(shmemh_t *job, const shmemd_ctx_t *ctx)
 	if (!ib || !ib->failover)
 		return SHMEMH_OK;
 	open_service(ib->failover, ctx);
-	/* In the emulator with all PEs in one process no agent runs (DESIGN.md). */
-	if (shmemhi_ib_is_emulated(ib))
-		return SHMEMH_OK;
 	status = shmemhi_resolver_start(ib->failover);
 	return status == SHMEMH_OK ? shmemhi_fault_agent_start(job) : status;
 }
