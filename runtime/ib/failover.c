@@ -333,7 +333,7 @@ static void give(shmemhi_failover_t *s, int pe, uint32_t k, const shmemhi_switch
 	__atomic_store_n(&o->number, s->n_orders, __ATOMIC_RELEASE);
 }
 
-/* The device has left its old queue. */
+/* The device has left its old queue: retire its memory. */
 static void retire(shmemhi_failover_t *s, shmemhi_route_t *route)
 {
 	shmemhi_slot_t *slot = route->used->slot;

@@ -51,7 +51,8 @@ typedef struct shmemhi_slot {
 	char *queue, *records;
 	uint64_t *producer; /* for the CPU doorbell proxy; NULL: the GPU rings */
 	int is_busy;
-	/* Posters use it until `ready` of this channel has reached this index. NULL: none does */
+	/* Retired, so that posters use it until `ready` of this channel has reached this index.
+	 * NULL: reclaimed, or not retired yet */
 	const shmemd_channel_t *channel;
 	uint32_t retired;
 } shmemhi_slot_t;
@@ -233,7 +234,7 @@ struct shmemhi_failover {
 	size_t refused_index; /* next route to look at for `refused` */
 	size_t poll_index;    /* next route to look at for QUERY_QP */
 	size_t n_refused;     /* routes with `refused` */
-	uint64_t poll_time, retire_time;
+	uint64_t poll_time, reclaim_time;
 	/* A port, an address or the port in use has changed, or an endpoint was offered: look for
 	 * endpoints that must be left. */
 	int must_scan;
@@ -279,8 +280,9 @@ void shmemhi_failover_free(shmemhi_ib_t *ib);
  * line in s->err, if there is no memory, or if the slot cannot be registered with the port or
  * written. */
 int shmemhi_slots_open(shmemhi_failover_t *s);
-/* Find the slots that no poster uses any more. To be called within 2^31 WQEBBs after a switch. */
-void shmemhi_slots_retire(shmemhi_failover_t *s);
+/* Reclaim the retired slots that no poster uses any more. To be called within 2^31 WQEBBs after a
+ * switch. */
+void shmemhi_slots_reclaim(shmemhi_failover_t *s);
 bool shmemhi_slots_have_one(shmemhi_failover_t *s);
 shmemhi_slot_t *shmemhi_slot_take(shmemhi_failover_t *s, size_t column);
 void shmemhi_slots_close(shmemhi_failover_t *s, bool is_in_use);
@@ -302,8 +304,8 @@ int shmemhi_endpoint_connect(shmemhi_failover_t *s, shmemhi_endpoint_t *e,
  */
 int shmemhi_endpoint_is_drained(shmemhi_failover_t *s, shmemhi_endpoint_t *e, uint32_t *refused);
 
-/* Destroy its queue pair; its slot can be taken again after `retired`. e is freed, unless it is a
- * first one. */
+/* Destroy its queue pair; its slot can be taken again once it is reclaimed. e is freed, unless it
+ * is a first one. */
 void shmemhi_endpoint_destroy(shmemhi_failover_t *s, shmemhi_route_t *route, shmemhi_endpoint_t *e);
 
 /* ib/resolve.c */

@@ -173,9 +173,9 @@ static bool next_in_error(shmemhi_failover_t *s, fault_t *f)
 	s->poll_index = (s->poll_index + 1) % shmemhi_n_routes(s);
 	e = s->routes[f->route].current;
 	shmemhi_reap(s, &s->routes[f->route]);
-	if (now >= s->retire_time) {
-		s->retire_time = now + SHMEMHI_SECOND;
-		shmemhi_slots_retire(s);
+	if (now >= s->reclaim_time) {
+		s->reclaim_time = now + SHMEMHI_SECOND;
+		shmemhi_slots_reclaim(s);
 	}
 	if (!is_leavable(e) || e->stage != SHMEMHI_IN_RTS ||
 	    shmemhi_qp_query(&s->ib->lib, e->link, &state, &s->err) != SHMEMH_OK ||

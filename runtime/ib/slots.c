@@ -124,9 +124,9 @@ int shmemhi_slots_open(shmemhi_failover_t *s)
 	return status;
 }
 
-/* Retire the slot if no poster with an older line of its channel uses the memory any more. Returns
- * whether it is retired. */
-static bool try_retire(shmemhi_failover_t *s, shmemhi_slot_t *slot)
+/* Reclaim the slot if no poster with an older line of its channel uses the memory any more. Returns
+ * whether no poster does. */
+static bool try_reclaim(shmemhi_failover_t *s, shmemhi_slot_t *slot)
 {
 	uint64_t ready;
 
@@ -142,19 +142,19 @@ static bool try_retire(shmemhi_failover_t *s, shmemhi_slot_t *slot)
 
 /* The comparison holds for the next 2^31 WQEBBs of the channel, so it is made before a slot is
  * needed. */
-void shmemhi_slots_retire(shmemhi_failover_t *s)
+void shmemhi_slots_reclaim(shmemhi_failover_t *s)
 {
 	for (shmemhi_slot_block_t *b = s->blocks; b; b = b->next)
 		for (uint32_t i = 0; i < b->n_slots; i++)
 			if (!b->slots[i].is_busy)
-				(void)try_retire(s, &b->slots[i]);
+				(void)try_reclaim(s, &b->slots[i]);
 }
 
 static shmemhi_slot_t *find(shmemhi_failover_t *s)
 {
 	for (shmemhi_slot_block_t *b = s->blocks; b; b = b->next)
 		for (uint32_t i = 0; i < b->n_slots; i++)
-			if (!b->slots[i].is_busy && try_retire(s, &b->slots[i]))
+			if (!b->slots[i].is_busy && try_reclaim(s, &b->slots[i]))
 				return &b->slots[i];
 	return NULL;
 }

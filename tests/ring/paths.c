@@ -99,7 +99,7 @@ void rig_destroy(const rig_end_t *e)
 		shmemsim_fail("a path cannot be destroyed: %s", mlx5swi_refusal());
 }
 
-static int is_retired(const rig_end_t *e, uint32_t memory)
+static int may_reclaim(const rig_end_t *e, uint32_t memory)
 {
 	const uint64_t ready = shmemd_arch_ld_acquire_u64(&e->words->ready);
 
@@ -113,7 +113,7 @@ static void make_next(int pe, const rig_end_t *e, rig_end_t *next)
 
 	next->column = !e->column;
 	next->queue = e->queues + n * rig_queue_nbytes();
-	while (next->n_switches >= rig_planned()->n_queues && !is_retired(e, n))
+	while (next->n_switches >= rig_planned()->n_queues && !may_reclaim(e, n))
 		shmemd_arch_spin_hint();
 	if (rig_make_path(&rig_pes[pe], next, rig_device_index(0), 0))
 		shmemsim_fail("a path cannot be created: %s", mlx5swi_refusal());

@@ -31,10 +31,10 @@ static void slot_of_a_busy_channel(void **state)
 	block->n_slots = 1;
 	block->slots[0] = (shmemhi_slot_t){.channel = &channel, .retired = 100};
 	failover.blocks = block;
-	shmemhi_slots_retire(&failover);
+	shmemhi_slots_reclaim(&failover);
 	assert_false(shmemhi_slots_have_one(&failover));
 	channel.ready = SHMEMD_READY_WORD(101, 0, 0);
-	shmemhi_slots_retire(&failover);
+	shmemhi_slots_reclaim(&failover);
 	channel.ready = SHMEMD_READY_WORD(0x80000100, 0, 0);
 	assert_true(shmemhi_slots_have_one(&failover));
 	free(block);
