@@ -479,7 +479,8 @@ static int source_of_grid(pes_t *pes)
 	return expect(pes, &p, SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_MISTAKE_SOURCE);
 }
 
-/* Elements that by NIC travel by no WQE: the put waits for the last one's completion alone. */
+/* Elements that are too large for a WQE to carry (SHMEMH_IB_INLINE). By NIC the put waits only for
+ * the completion of the last one, so the others are posted as if they did not block. */
 enum { N_ELEMENTS = 3, ELEMENT_NBYTES = 40 };
 
 SHMEMD_KERNEL(elements_source_kernel, call_params_t, p)

@@ -124,12 +124,12 @@ SHMEMD_FN int shmemdi_flush_before_store(const shmemd_ctx_t *ctx, shmemdi_call_t
 	return shmemdi_flush_channel_to(ctx->device_copy, call, pe, ctx->channel);
 }
 
-/* What has become of a put or get. */
+/* Which transport carries a put or get. */
 enum shmemdi_outcome {
-	SHMEMDI_NOT_STARTED, /* a check failed, or there is no transport */
-	SHMEMDI_BY_NIC,      /* what there was to post has been posted, or the post has failed */
-	SHMEMDI_MAPPED,      /* the group copies */
-	SHMEMDI_MUST_POST = SHMEMDI_BY_NIC /* before that: it is still to be posted */
+	SHMEMDI_NOT_STARTED, /* none: a check failed, or there is no transport */
+	SHMEMDI_BY_NIC,      /* the NIC. shmemdi_put_prepare posts nothing; functions that post have
+				posted what there was to post, or the post has failed */
+	SHMEMDI_MAPPED       /* the group copies */
 };
 
 typedef struct shmemdi_copying_t {
@@ -138,7 +138,7 @@ typedef struct shmemdi_copying_t {
 	int status; /* of a put also latched */
 } shmemdi_copying_t;
 
-/* Check a put, with a signal unless sig.op is -1, and select its transport: MUST_POST, MAPPED or
+/* Check a put, with a signal unless sig.op is -1, and select its transport: BY_NIC, MAPPED or
  * NOT_STARTED. To a mapped PE store nothing: the caller copies the data, and then stores or adds
  * the signal. Before a signal that is to be stored, if the team has mixed transport, the leader
  * completes what was sent by RDMA on this channel; only the leader's status says whether that
@@ -158,7 +158,7 @@ SHMEMD_FN_ANY_PEER shmemdi_copying_t shmemdi_put_prepare(const shmemd_ctx_t *ctx
 		shmemdi_check_select_put_given(ctx, op, sig, flags, target.may_be_mapped, &base);
 	if (copying.status == SHMEMD_OK) {
 		shmemdi_keep_source(op);
-		copying.outcome = base ? SHMEMDI_MAPPED : SHMEMDI_MUST_POST;
+		copying.outcome = base ? SHMEMDI_MAPPED : SHMEMDI_BY_NIC;
 		copying.shift = base ? shmemdi_base_shift(ctx, base) : 0;
 		if (base && sig.op >= 0 && op.g.rank == 0 && flags & SHMEMD_CTX_MIXED_TRANSPORT)
 			copying.status = shmemdi_flush_channel_to(ctx->device_copy, op.call, op.pe,
@@ -176,11 +176,11 @@ SHMEMD_FN_ANY_PEER shmemdi_copying_t shmemdi_put_of_group(const shmemd_ctx_t *ct
 							  shmemdi_signal_t sig)
 {
 	shmemdi_put_t put = {op.sym, op.local, op.nbytes, sig, shmemdi_op_how(&op, 1)};
-	shmemdi_copying_t copying = {0, SHMEMDI_MUST_POST, SHMEMD_OK};
+	shmemdi_copying_t copying = {0, SHMEMDI_BY_NIC, SHMEMD_OK};
 
 	if (SHMEMDI_CHECKING || !SHMEMDI_WITH_NIC || target.may_be_mapped)
 		copying = shmemdi_put_prepare(ctx, target, op, sig);
-	if (!SHMEMDI_WITH_NIC || copying.outcome != SHMEMDI_MUST_POST)
+	if (!SHMEMDI_WITH_NIC || copying.outcome != SHMEMDI_BY_NIC)
 		return copying;
 	if (op.g.rank == 0) {
 		shmemdi_fence_before_add(ctx, target, op.pe, sig);
@@ -240,13 +240,13 @@ SHMEMD_FN int shmemdi_put_of_thread(shmemdi_target_t target, shmemdi_op_t op, sh
 SHMEMD_FN shmemdi_copying_t shmemdi_put_to_target(const shmemd_ctx_t *ctx, shmemdi_target_t target,
 						  shmemdi_op_t op, shmemdi_signal_t sig)
 {
-	shmemdi_copying_t copying = {0, SHMEMDI_MUST_POST, SHMEMD_OK};
+	shmemdi_copying_t copying = {0, SHMEMDI_BY_NIC, SHMEMD_OK};
 
 	if (op.g.bar != SHMEMDI_BAR_NONE)
 		return shmemdi_put_of_group(SHMEMDI_POST_CTX(ctx), target, op, sig);
 	if (SHMEMDI_CHECKING || !SHMEMDI_WITH_NIC || target.may_be_mapped)
 		copying = shmemdi_put_prepare(SHMEMDI_POST_CTX(ctx), target, op, sig);
-	if (SHMEMDI_WITH_NIC && copying.outcome == SHMEMDI_MUST_POST) {
+	if (SHMEMDI_WITH_NIC && copying.outcome == SHMEMDI_BY_NIC) {
 		shmemdi_fence_before_add(ctx, target, op.pe, sig);
 		copying.status = shmemdi_put_of_thread(target, op, sig);
 	}

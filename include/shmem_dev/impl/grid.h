@@ -75,7 +75,7 @@ SHMEMD_FN int shmemdi_check_grid(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 /* What becomes of a put or get. base: where this PE maps the heap of the PE, or NULL: by NIC. */
 SHMEMD_FN shmemdi_copying_t shmemdi_grid_copying(const shmemd_ctx_t *ctx, const char *base)
 {
-	shmemdi_copying_t copying = {0, base ? SHMEMDI_MAPPED : SHMEMDI_MUST_POST, SHMEMD_OK};
+	shmemdi_copying_t copying = {0, base ? SHMEMDI_MAPPED : SHMEMDI_BY_NIC, SHMEMD_OK};
 
 	if (base)
 		copying.shift = shmemdi_base_shift(ctx, base);
@@ -100,7 +100,7 @@ SHMEMD_FN shmemdi_copying_t shmemdi_grid_select(const shmemd_ctx_t *ctx, shmemd_
 SHMEMD_FN int shmemdi_grid_put_nic(const shmemd_ctx_t *ctx, shmemd_grid_t grid, shmemdi_op_t op,
 				   shmemdi_copying_t copying)
 {
-	if (copying.outcome == SHMEMDI_MUST_POST && grid.block == 0)
+	if (copying.outcome == SHMEMDI_BY_NIC && grid.block == 0)
 		return shmemdi_put_unmapped(ctx, op);
 	return copying.status;
 }
@@ -137,7 +137,7 @@ SHMEMD_FN int shmemdi_get_grid(const shmemd_ctx_t *ctx, shmemd_grid_t grid, shme
 		shift = shmemdi_stride_shift(ctx, op.pe);
 	} else {
 		copying = shmemdi_grid_select(ctx, grid, op);
-		if (copying.outcome == SHMEMDI_MUST_POST && grid.block == 0) {
+		if (copying.outcome == SHMEMDI_BY_NIC && grid.block == 0) {
 			copying.status = shmemdi_get_unmapped(ctx, op);
 			if (op.is_blocking)
 				return shmemdi_agree(op.g, copying.status);
