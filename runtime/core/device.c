@@ -33,8 +33,8 @@ void shmemhi_latch_close(shmemh_t *job)
 _Static_assert(SHMEMHI_BASE_ALIGN % ((uint64_t)1 << SHMEMD_STRIDE_LOG_UNIT) == 0,
 	       "mapped_stride is a multiple of its unit");
 
-/* Set mapped_stride and n_strided, if all members of the range of mapped ones are mapped and their
- * heaps are equally far apart. */
+/* Set mapped_stride, n_strided and what follows from it, if all members of the range of mapped ones
+ * are mapped and their heaps are equally far apart. */
 static void set_stride(const shmemh_t *job, const shmemhi_team_t *team, shmemd_ctx_t *ctx)
 {
 	int64_t own = (intptr_t)shmemhi_mem_base(job, job->pe), stride = 0;
@@ -53,6 +53,8 @@ static void set_stride(const shmemh_t *job, const shmemhi_team_t *team, shmemd_c
 	}
 	ctx->mapped_stride = stride;
 	ctx->n_strided = (uint32_t)team->mapped_span;
+	ctx->n_strided_amos = ctx->flags & SHMEMD_CTX_SM_ATOMICS ? ctx->n_strided : 0;
+	ctx->n_strided_signals = ctx->flags & SHMEMD_CTX_MIXED_TRANSPORT ? 0 : ctx->n_strided;
 }
 
 int shmemhi_team_write_ctx(shmemh_t *job, shmemhi_team_t *team)

@@ -64,7 +64,9 @@ AT(shmemd_ctx_t, n_strided, 172);
 AT(shmemd_ctx_t, switch_order, 176);
 AT(shmemd_ctx_t, mapped_stride, 184);
 AT(shmemd_ctx_t, faults, 192);
-SIZE(shmemd_ctx_t, 200);
+AT(shmemd_ctx_t, n_strided_amos, 200);
+AT(shmemd_ctx_t, n_strided_signals, 204);
+SIZE(shmemd_ctx_t, 208);
 
 AT(shmemd_key_t, key, 0);
 AT(shmemd_key_t, n_more, 8);

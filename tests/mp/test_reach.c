@@ -135,7 +135,7 @@ static void no_nic(shmemd_ctx_t *ctx)
 	ctx->n_channels = 0;
 	ctx->first_mapped = 0;
 	ctx->mapped_span = (uint32_t)ctx->n_pes;
-	ctx->n_strided = 0;
+	ctx->n_strided = ctx->n_strided_amos = ctx->n_strided_signals = 0;
 	ctx->flags &= ~(SHMEMD_CTX_NIC | SHMEMD_CTX_MIXED_TRANSPORT);
 }
 
@@ -197,7 +197,7 @@ static int no_atomics(pes_t *pes)
 	}
 	p.pe = pes->pe; /* an address that is computed */
 	p.ctx.first_mapped = (uint32_t)pes->pe;
-	p.ctx.mapped_span = p.ctx.n_strided = 1;
+	p.ctx.mapped_span = p.ctx.n_strided = p.ctx.n_strided_signals = 1;
 	for (what = N_MAPPED; what < N_ALL; what++) {
 		if (expect_failure(pes, &p, what, SHMEMD_ERR_NO_ATOMICS))
 			return 1;
@@ -246,7 +246,8 @@ static int reversed_team(pes_t *pes)
 	p.ctx.peers = p.peers;
 	p.ctx.first_mapped = 0;
 	p.ctx.mapped_span = (uint32_t)pes->n_pes;
-	p.ctx.n_strided = p.ctx.n_strided == n ? p.ctx.n_strided : 0;
+	if (p.ctx.n_strided != n)
+		p.ctx.n_strided = p.ctx.n_strided_amos = p.ctx.n_strided_signals = 0;
 	p.ctx.mapped_stride = -p.ctx.mapped_stride;
 	p.ctx.flags &= ~SHMEMD_CTX_WORLD_NUMBERS;
 	p.ctx.my_pe = pes->n_pes - 1 - pes->pe;
@@ -286,13 +287,25 @@ static int strided_addresses(pes_t *pes)
 	return 0;
 }
 
+/* The words beside n_strided say what the flags of the team say. */
+static int words_of_the_flags(pes_t *pes)
+{
+	reach_params_t p;
+
+	if (reach_params(pes, &p))
+		return 1;
+	PES_EQ(pes, p.ctx.n_strided_amos,
+	       p.ctx.flags & SHMEMD_CTX_SM_ATOMICS ? p.ctx.n_strided : 0);
+	PES_EQ(pes, p.ctx.n_strided_signals,
+	       p.ctx.flags & SHMEMD_CTX_MIXED_TRANSPORT ? 0 : p.ctx.n_strided);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const pes_test_t tests[] = {
-		PES_TEST(not_mapped),
-		PES_TEST(no_atomics),
-		PES_TEST(reversed_team),
-		PES_TEST(strided_addresses),
+		PES_TEST(not_mapped),        PES_TEST(no_atomics),         PES_TEST(reversed_team),
+		PES_TEST(strided_addresses), PES_TEST(words_of_the_flags),
 	};
 
 	return pes_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

@@ -372,6 +372,8 @@ static void fill_mapped(shmemd_ctx_t *c)
 	if (!plan.is_strided)
 		return;
 	c->n_strided = c->mapped_span;
+	c->n_strided_amos = c->flags & SHMEMD_CTX_SM_ATOMICS ? c->n_strided : 0;
+	c->n_strided_signals = c->flags & SHMEMD_CTX_MIXED_TRANSPORT ? 0 : c->n_strided;
 	c->mapped_stride = rig_pes[1].heap - rig_pes[0].heap;
 }
 

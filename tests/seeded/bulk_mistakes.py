@@ -61,7 +61,7 @@ BULK_MISTAKES = [
      "impl/bulk.h", "if (status != SHMEMD_OK || {{old == seen|1}}) break", "bulk", "add_tiles"),
     ("ADD_NEAR", "tile: added by the engine to memory that atomics of this GPU do not reach",
      "impl/bulk.h",
-     "shmemdi_is_strided_tile(ctx, op) || {{!(ctx->flags & SHMEMD_CTX_SM_ATOMICS)|0}})",
+     "if (!{{shmemdi_word_uses_stride(ctx, op, SHMEMDI_AMO_ADD)|shmemdi_uses_stride(ctx, op)}} ||",
      "reach", "no_atomics"),
     ("ADD_ODD", "tile: an odd number of halves is added as one more",
      "impl/bulk.h", "if ({{op.nbytes % 4|0}}) return", "bulk", "odd_halves"),

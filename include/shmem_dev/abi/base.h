@@ -43,7 +43,7 @@ using cuda::std::uintptr_t;
  * device code of the same major and an equal or smaller minor; shmemh_ctx_get refuses every other
  * pair. */
 #define SHMEMD_ABI_MAJOR 1
-#define SHMEMD_ABI_MINOR 3
+#define SHMEMD_ABI_MINOR 4
 #define SHMEMD_ABI_VERSION ((uint32_t)(SHMEMD_ABI_MAJOR << 16 | SHMEMD_ABI_MINOR))
 
 /* The macro shmemh_ctx_get adds this bit to the version that it passes if the calling unit defines

@@ -173,9 +173,15 @@ typedef struct shmemd_ctx {
 	/* Since 1.2. */
 	shmemd_faults_t *faults; /* count of reports to the host, followed by a report for each
 				    channel, pinned host memory; NULL without SHMEMD_CTX_FT */
+	/* Since 1.4. n_strided, or 0 if the stride alone does not make the operation one of the
+	 * calling threads: for atomics and signals that add, without SHMEMD_CTX_SM_ATOMICS; for
+	 * signals that are stored after data, with SHMEMD_CTX_MIXED_TRANSPORT. So each operation
+	 * finds out by one comparison (shmemdi_uses_stride). */
+	uint32_t n_strided_amos;
+	uint32_t n_strided_signals;
 } shmemd_ctx_t;
 
-SHMEMD_STATIC_ASSERT(sizeof(shmemd_ctx_t) == 200, "ABI: shmemd_ctx_t");
+SHMEMD_STATIC_ASSERT(sizeof(shmemd_ctx_t) == 208, "ABI: shmemd_ctx_t");
 /* Words of `used` for one channel number k. */
 #define SHMEMD_USED_WORDS(n_world) (((n_world) + 63) / 64)
 SHMEMD_ASSERT_AT(shmemd_ctx_t, peers, 40);

@@ -161,12 +161,6 @@ SHMEMD_FN void shmemdi_tile_posted(shmemd_group_t g)
 		shmemd_arch_bulk_commit();
 }
 
-/* Does the engine take this tile to a PE whose heap is mapped at the constant stride? */
-SHMEMD_FN int shmemdi_is_strided_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op)
-{
-	return shmemdi_uses_stride(ctx, op) && shmemdi_bulk_takes_tile(op);
-}
-
 /* A tile to any PE, by the engine or without. Takes the context in memory, and the number of the
  * caller's channel. */
 SHMEMD_FN_COLD void shmemdi_put_tile_any(const shmemd_ctx_t *device_copy, uint32_t k,
@@ -192,7 +186,7 @@ SHMEMD_FN_COLD void shmemdi_put_tile_any(const shmemd_ctx_t *device_copy, uint32
  * for its calls in front of each tile, and additions took a quarter longer (H100). */
 SHMEMD_FN void shmemdi_put_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
-	if (!shmemdi_is_strided_tile(ctx, op)) {
+	if (!shmemdi_uses_stride(ctx, op) || !shmemdi_bulk_takes_tile(op)) {
 		if (shmemdi_check_ctx(ctx, op.call) == SHMEMD_OK)
 			shmemdi_put_tile_any(ctx->device_copy, ctx->channel, op);
 		return;
@@ -383,7 +377,7 @@ SHMEMD_FN_COLD void shmemdi_add_tile_any(const shmemd_ctx_t *device_copy, uint32
 SHMEMD_FN void shmemdi_add_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op, int element)
 {
 	op.nbytes *= shmemdi_element_nbytes(element);
-	if (!shmemdi_is_strided_tile(ctx, op) || !(ctx->flags & SHMEMD_CTX_SM_ATOMICS)) {
+	if (!shmemdi_word_uses_stride(ctx, op, SHMEMDI_AMO_ADD) || !shmemdi_bulk_takes_tile(op)) {
 		if (shmemdi_check_ctx(ctx, op.call) == SHMEMD_OK)
 			shmemdi_add_tile_any(ctx->device_copy, ctx->channel, op, element);
 		return;

@@ -45,17 +45,20 @@ SHMEMD_FN shmemdi_op_t shmemdi_op_when(shmemdi_op_t op, int when)
 }
 
 /* Is the heap of op.pe mapped at the constant stride, so that its address is computed without a
- * load of `peers`, and does `also` hold, too? Operations test this first, in one comparison: with
- * this case among the others a p by one thread took a quarter longer (H200). Always 0 in check
- * builds, which check first. */
-SHMEMD_FN int shmemdi_uses_stride_if(const shmemd_ctx_t *ctx, shmemdi_op_t op, int also)
+ * load of `peers`? n: n_strided of the context, or the word beside it that also says whether the
+ * team lets the calling threads carry the operation out. Operations test this first, in one
+ * comparison: with this case among the others a p by one thread took a quarter longer, and with a
+ * test of the flags in addition a round trip of two puts with a signal by blocks 3 to 4 % (H200). A
+ * load of a constant by 32 warps takes some 40 cycles of the SM. Always 0 in check builds, which
+ * check first. */
+SHMEMD_FN int shmemdi_is_at_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint32_t n)
 {
-	return !SHMEMDI_CHECKING && SHMEMD_ARCH_LIKELY(shmemdi_is_strided(ctx, op.pe) & also);
+	return !SHMEMDI_CHECKING && SHMEMD_ARCH_LIKELY(shmemdi_is_in_range(ctx, op.pe, n));
 }
 
 SHMEMD_FN int shmemdi_uses_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
-	return shmemdi_uses_stride_if(ctx, op, 1);
+	return shmemdi_is_at_stride(ctx, op, ctx->n_strided);
 }
 
 /* The same for a word; atomics, fetches included, must be those of the SMs in the whole team. kind:
@@ -64,8 +67,7 @@ SHMEMD_FN int shmemdi_word_uses_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 {
 	int is_amo = kind != SHMEMDI_WORD_STORE && kind != SHMEMDI_WORD_LOAD;
 
-	return shmemdi_uses_stride_if(ctx, op,
-				      !is_amo || (ctx->flags & SHMEMD_CTX_SM_ATOMICS) != 0);
+	return shmemdi_is_at_stride(ctx, op, is_amo ? ctx->n_strided_amos : ctx->n_strided);
 }
 
 SHMEMD_FN int shmemdi_op_is_units(shmemdi_op_t op)
@@ -85,18 +87,40 @@ SHMEMD_FN int shmemdi_op_is_idle(shmemdi_op_t op)
 	       shmemdi_op_is_units(op) && op.g.rank >= (uint32_t)op.nbytes / 16;
 }
 
-/* This thread's part of a put to mapped memory at this distance. */
+/* Is it one aligned word of 8 bytes? Puts and gets have the copy of it inline, as that of whole
+ * units: by the call of shmemdi_copy_any a put and a quiet took 4 to 6 % longer, and a get 8 to
+ * 11 % (H200). They test for units first, and this test takes the same OR of three arguments, so
+ * that a copy of units waits for no further load of a constant. */
+SHMEMD_FN int shmemdi_op_is_word(shmemdi_op_t op)
+{
+	uintptr_t all = (uintptr_t)op.sym | (uintptr_t)op.local | op.nbytes;
+
+	return ((all & 7) | (op.nbytes ^ 8)) == 0;
+}
+
+/* This thread's part of a put to mapped memory at this distance. The heap is global memory, so that
+ * a word may be a strong store (shmemdi_copy_word says why it must). */
 SHMEMD_FN void shmemdi_put_part(shmemdi_op_t op, int64_t shift)
 {
-	shmemdi_copy(op.g, shmemdi_shifted(op.sym, shift), op.local, op.nbytes,
-		     shmemdi_op_is_units(op));
+	char *dst = shmemdi_shifted(op.sym, shift);
+	int is_units = shmemdi_op_is_units(op);
+
+	if (is_units || !shmemdi_op_is_word(op))
+		shmemdi_copy(op.g, dst, op.local, op.nbytes, is_units);
+	else if (shmemdi_leads(op.g))
+		shmemd_arch_st_relaxed_u64(dst, shmemd_arch_ld_data_u64(op.local));
 }
 
 /* The same of a get. */
 SHMEMD_FN void shmemdi_get_part(shmemdi_op_t op, int64_t shift)
 {
-	shmemdi_copy(op.g, op.local, shmemdi_shifted(op.sym, shift), op.nbytes,
-		     shmemdi_op_is_units(op));
+	const char *src = shmemdi_shifted(op.sym, shift);
+	int is_units = shmemdi_op_is_units(op);
+
+	if (is_units || !shmemdi_op_is_word(op))
+		shmemdi_copy(op.g, op.local, src, op.nbytes, is_units);
+	else if (shmemdi_leads(op.g))
+		shmemdi_copy_word(op.local, src, 8);
 }
 
 /* All threads of op.g have come, and the lanes of each warp pass equal arguments. */

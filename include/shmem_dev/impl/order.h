@@ -20,15 +20,8 @@
 /* Which threads of a group may signal after its fence or quiet. A constant at each call. */
 enum shmemdi_signallers { SHMEMDI_ALL_SIGNAL, SHMEMDI_LEADER_SIGNALS };
 
-/* Is this the thread of rank 0, or at the end of the group? For a block these functions do not use
- * the rank: computing it from three coordinates costs every warp ten instructions before the group
- * sync, and a quiet of a block up to 0.04 us (H200). So on GPUs a block of several rows has several
- * threads at the end, the last of each row. */
-SHMEMD_FN int shmemdi_leads(shmemd_group_t g)
-{
-	return g.bar == 0 ? shmemd_arch_is_first() : g.rank == 0;
-}
-
+/* Is this thread at the end of the group? Without the rank, as shmemdi_leads: on GPUs a block of
+ * several rows has several threads at the end, the last of each row. */
 SHMEMD_FN int shmemdi_is_at_end(shmemd_group_t g)
 {
 	return g.bar == 0 ? shmemd_arch_may_end_block() : g.rank == g.size - 1;

@@ -11,12 +11,18 @@
 #include <shmem_dev/impl/bits.h>
 #include <shmem_dev/impl/copy.h>
 
+/* Is pe one of the first n members of the range that holds all mapped ones? */
+SHMEMD_FN int shmemdi_is_in_range(const shmemd_ctx_t *ctx, int pe, uint32_t n)
+{
+	return (uint32_t)(pe - ctx->first_mapped) < n;
+}
+
 /* Is pe in the range that holds all mapped members? If not, a NIC reaches it. The range is in the
  * context: a NIC operation tests it without a load of `peers`, and with a context of the world team
  * reserves without one (shmemdi_chan). */
 SHMEMD_FN int shmemdi_may_be_mapped(const shmemd_ctx_t *ctx, int pe)
 {
-	return (uint32_t)(pe - ctx->first_mapped) < ctx->mapped_span;
+	return shmemdi_is_in_range(ctx, pe, ctx->mapped_span);
 }
 
 /* Is the heap of pe at a multiple of the stride? Usually it is; then nothing needs to be loaded:
@@ -25,7 +31,7 @@ SHMEMD_FN int shmemdi_may_be_mapped(const shmemd_ctx_t *ctx, int pe)
  * bare kernels 1.58 us in place of 1.27. */
 SHMEMD_FN int shmemdi_is_strided(const shmemd_ctx_t *ctx, int pe)
 {
-	return (uint32_t)(pe - ctx->first_mapped) < ctx->n_strided;
+	return shmemdi_is_in_range(ctx, pe, ctx->n_strided);
 }
 
 /* How far such a PE's heap is from this PE's own. In units of 2 MiB (SHMEMD_STRIDE_LOG_UNIT) a

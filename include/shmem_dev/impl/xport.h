@@ -204,12 +204,9 @@ SHMEMD_FN int shmemdi_signal_behind(const shmemd_ctx_t *ctx, shmemdi_op_t op, sh
 SHMEMD_FN int shmemdi_signals_at_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 					shmemdi_signal_t sig)
 {
-	uint32_t flags = ctx->flags & (SHMEMD_CTX_SM_ATOMICS | SHMEMD_CTX_MIXED_TRANSPORT);
-
-	return shmemdi_uses_stride_if(ctx, op,
-				      sig.op == SHMEMD_SIGNAL_ADD
-					      ? flags == SHMEMD_CTX_SM_ATOMICS
-					      : !(flags & SHMEMD_CTX_MIXED_TRANSPORT));
+	return shmemdi_is_at_stride(ctx, op,
+				    sig.op == SHMEMD_SIGNAL_ADD ? ctx->n_strided_amos
+								: ctx->n_strided_signals);
 }
 
 /* A vote of the group: has shmemdi_put_any completed what had to be completed before data that are
@@ -250,8 +247,9 @@ SHMEMD_FN void shmemdi_put_signal_op(const shmemd_ctx_t *ctx, shmemdi_op_t op, s
 			return;
 		shift = copying.shift;
 	}
-	if (!shmemdi_op_is_idle(op))
-		shmemdi_put_part(op, shift);
+	if (!shmemdi_op_is_idle(op)) /* not put_part: a word inline would only make calls larger */
+		shmemdi_copy(op.g, shmemdi_shifted(op.sym, shift), op.local, op.nbytes,
+			     shmemdi_op_is_units(op));
 	shmemd_group_sync(op.g);
 	if (op.g.rank != 0)
 		return;
