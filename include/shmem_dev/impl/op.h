@@ -48,9 +48,8 @@ SHMEMD_FN shmemdi_op_t shmemdi_op_when(shmemdi_op_t op, int when)
  * load of `peers`? n: n_strided of the context, or the word beside it that also says whether the
  * team lets the calling threads carry the operation out. Operations test this first, in one
  * comparison: with this case among the others a p by one thread took a quarter longer, and with a
- * test of the flags in addition a round trip of two puts with a signal by blocks 3 to 4 % (H200). A
- * load of a constant by 32 warps takes some 40 cycles of the SM. Always 0 in check builds, which
- * check first. */
+ * test of the flags in addition a round trip of two puts with a signal by blocks 3 to 4 % (H200).
+ * Always 0 in check builds, which check first. */
 SHMEMD_FN int shmemdi_is_at_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint32_t n)
 {
 	return !SHMEMDI_CHECKING && SHMEMD_ARCH_LIKELY(shmemdi_is_in_range(ctx, op.pe, n));
