@@ -286,6 +286,25 @@ SHMEMD_KERNEL(posted_kernel, grid_params_t, p)
 	}
 }
 
+/* A word that is a flag by itself, put to this PE and consumed before the other blocks call. */
+SHMEMD_KERNEL(word_kernel, grid_params_t, p)
+{
+	shmemd_grid_t grid = shmemd_grid();
+	int me = shmemd_my_pe(&p.ctx);
+
+	if (grid.block != 0 && grid.group.rank == 0)
+		while (shmemd_arch_ld_relaxed_u32(p.met) == 0)
+			shmemd_arch_spin_hint();
+	shmemd_group_sync(grid.group);
+	shmemd_putmem_nbi_grid(&p.ctx, grid, p.sent, p.src, 8, me);
+	if (grid.block != 0 || grid.group.rank != 0)
+		return;
+	scope_report(p.status, 9, shmemd_wait_until_u64(&p.ctx, p.sent, SHMEMD_CMP_NE, 0));
+	shmemd_p_u64(&p.ctx, p.sent, 0, me);
+	scope_report(p.status, 12, shmemd_quiet(&p.ctx));
+	shmemd_arch_atom_add_u32(p.met, 1);
+}
+
 /* Groups and numbers of blocks whose parts are looked at. */
 static const uint32_t sizes[] = {1, 32, 48, 96}, numbers[] = {1, 3, SHMEMDI_GRID_MAX_BLOCKS + 3};
 
@@ -451,6 +470,24 @@ static int posted_once(pes_t *pes)
 	return 0;
 }
 
+/* One of all blocks stores the word: no late one stores it again. */
+static int word_once(pes_t *pes)
+{
+	static const uint64_t one = 1;
+	grid_params_t p;
+	uint64_t *word;
+
+	if (renew(pes, &p, 0, 0))
+		return 1;
+	PES_TRY(pes, run_copy(p.src, &one, sizeof(one)));
+	PES_RUN(pes, word_kernel, N_BLOCKS, N_THREADS, p);
+	word = (uint64_t *)pes_read(pes, p.sent, sizeof(*word));
+	if (word == NULL)
+		return 1;
+	PES_EQ(pes, *word, 0);
+	return 0;
+}
+
 /* Each rank of the copy is that of exactly one thread; blocks that are too many copy nothing. */
 static int parts(pes_t *pes)
 {
@@ -473,7 +510,7 @@ int main(int argc, char **argv)
 		PES_TEST(put),        PES_TEST(get),
 		PES_TEST(put_signal), PES_TEST(signal_of_tiles),
 		PES_TEST(barrier),    PES_TEST(posted_once),
-		PES_TEST(parts),
+		PES_TEST(parts),      PES_TEST(word_once),
 	};
 
 	return pes_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

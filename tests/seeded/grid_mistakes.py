@@ -4,6 +4,9 @@
 mistakes.py. Missing fences: tests/weaken."""
 
 GRID_MISTAKES = [
+    ("GRID_WORD", "grid: the first thread of each block stores a word",
+     "impl/copy.h", "if ({{g.rank == 0|shmemdi_leads(g)}}) shmemdi_copy_word(dst",
+     "grid_scope", "word_once"),
     ("GRID_PART_BLOCK", "grid: the warps of all blocks copy the same part",
      "impl/grid.h", "+ {{grid.block|0}}) * 32 + ", "grid_scope", "put"),
     ("GRID_PART_LANE", "grid: the lanes of a warp copy the same part",

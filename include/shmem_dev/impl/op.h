@@ -86,10 +86,25 @@ SHMEMD_FN int shmemdi_op_is_idle(shmemdi_op_t op)
 	       shmemdi_op_is_units(op) && op.g.rank >= (uint32_t)op.nbytes / 16;
 }
 
-/* Is it one aligned word of 8 bytes? Puts and gets have the copy of it inline, as that of whole
- * units: by the call of shmemdi_copy_any a put and a quiet took 4 to 6 % longer, and a get 8 to
- * 11 % (H200). They test for units first, and this test takes the same OR of three arguments, so
- * that a copy of units waits for no further load of a constant. */
+/* This thread's part of a put to mapped memory at this distance. op.g may be a part of a grid's
+ * threads (shmemdi_grid_part). */
+SHMEMD_FN void shmemdi_put_part(shmemdi_op_t op, int64_t shift)
+{
+	shmemdi_copy(op.g, shmemdi_shifted(op.sym, shift), op.local, op.nbytes,
+		     shmemdi_op_is_units(op));
+}
+
+/* The same of a get. */
+SHMEMD_FN void shmemdi_get_part(shmemdi_op_t op, int64_t shift)
+{
+	shmemdi_copy(op.g, op.local, shmemdi_shifted(op.sym, shift), op.nbytes,
+		     shmemdi_op_is_units(op));
+}
+
+/* Is it one aligned word of 8 bytes? Puts and gets of a group have the copy of it inline, as that
+ * of whole units: by the call of shmemdi_copy_any a put and a quiet took 4 to 6 % longer, and a get
+ * 8 to 11 % (H200). They test for units first, and this test takes the same OR of three arguments,
+ * so that a copy of units waits for no further load of a constant. */
 SHMEMD_FN int shmemdi_op_is_word(shmemdi_op_t op)
 {
 	uintptr_t all = (uintptr_t)op.sym | (uintptr_t)op.local | op.nbytes;
@@ -97,9 +112,9 @@ SHMEMD_FN int shmemdi_op_is_word(shmemdi_op_t op)
 	return ((all & 7) | (op.nbytes ^ 8)) == 0;
 }
 
-/* This thread's part of a put to mapped memory at this distance. The heap is global memory, so that
- * a word may be a strong store (shmemdi_copy_word says why it must). */
-SHMEMD_FN void shmemdi_put_part(shmemdi_op_t op, int64_t shift)
+/* This thread's part of a put of the group op.g to mapped memory at this distance. The heap is
+ * global memory, so that a word may be a strong store (shmemdi_copy_word says why it must). */
+SHMEMD_FN void shmemdi_put_group_part(shmemdi_op_t op, int64_t shift)
 {
 	char *dst = shmemdi_shifted(op.sym, shift);
 	int is_units = shmemdi_op_is_units(op);
@@ -111,7 +126,7 @@ SHMEMD_FN void shmemdi_put_part(shmemdi_op_t op, int64_t shift)
 }
 
 /* The same of a get. */
-SHMEMD_FN void shmemdi_get_part(shmemdi_op_t op, int64_t shift)
+SHMEMD_FN void shmemdi_get_group_part(shmemdi_op_t op, int64_t shift)
 {
 	const char *src = shmemdi_shifted(op.sym, shift);
 	int is_units = shmemdi_op_is_units(op);

@@ -30,7 +30,7 @@ SHMEMD_FN void shmemdi_put_unsynced(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 			return;
 		shift = copying.shift;
 	}
-	shmemdi_put_part(op, shift);
+	shmemdi_put_group_part(op, shift);
 }
 
 SHMEMD_FN void shmemdi_put(const shmemd_ctx_t *ctx, shmemdi_op_t op)
@@ -54,7 +54,7 @@ SHMEMD_FN shmemdi_copying_t shmemdi_get_unsynced(const shmemd_ctx_t *ctx, shmemd
 		copying = SHMEMDI_BY_POINTER(shmemdi_get_any)(SHMEMDI_WAIT_CTX(ctx),
 							      shmemdi_target_ref(ctx, op.pe), op);
 	if (copying.outcome == SHMEMDI_MAPPED)
-		shmemdi_get_part(op, copying.shift);
+		shmemdi_get_group_part(op, copying.shift);
 	return copying;
 }
 
@@ -247,9 +247,8 @@ SHMEMD_FN void shmemdi_put_signal_op(const shmemd_ctx_t *ctx, shmemdi_op_t op, s
 			return;
 		shift = copying.shift;
 	}
-	if (!shmemdi_op_is_idle(op)) /* not put_part: a word inline would only make calls larger */
-		shmemdi_copy(op.g, shmemdi_shifted(op.sym, shift), op.local, op.nbytes,
-			     shmemdi_op_is_units(op));
+	if (!shmemdi_op_is_idle(op))
+		shmemdi_put_part(op, shift);
 	shmemd_group_sync(op.g);
 	if (op.g.rank != 0)
 		return;
