@@ -25,8 +25,8 @@ extern "C" {
  * ptr      receives this PE's address.
  * Returns  SHMEMH_OK; ERR_MISMATCH (sizes or alignments differ; text has both values and PEs);
  *          ERR_NO_MEMORY (heap exhausted: text has the bytes asked for, free, reserved, and free in
- *          one block, and says to raise SHMEMH_SYMMETRIC_MAX; or a PE or the hub has no
- *          memory);
+ *          one block, and says to raise SHMEMH_SYMMETRIC_MAX; or calloc's count * size is
+ *          2^64 bytes or more; or a PE or the hub has no memory);
  *          ERR_ARGUMENT (alignment not a power of two up to 1 GiB, or ptr NULL); ERR_CUDA;
  *          ERR_SYSTEM; ERR_NIC (the NIC cannot register the memory); ERR_PEER; ERR_TIMEOUT;
  *          ERR_BOOTSTRAP.

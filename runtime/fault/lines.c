@@ -19,7 +19,8 @@ const char *shmemh_fault_cause_text(int cause)
 		[SHMEMH_FAULT_BY_ADDRESS] = "the port's LID or GID changed",
 		[SHMEMH_FAULT_BY_DEVICE] = "the NIC failed or was removed",
 		[SHMEMH_FAULT_BY_MOVE] = "the PE moves to its other port",
-		[SHMEMH_FAULT_BY_PROGRAM] = "a request was refused: a mistake of the program",
+		[SHMEMH_FAULT_BY_PROGRAM] =
+			"a request was refused: mostly a mistake of the program",
 		[SHMEMH_FAULT_BY_PEER_DEAD] = "the other PE died or left",
 		[SHMEMH_FAULT_BY_GIVEUP] =
 			"no path was found, or no order was carried out, within SHMEMH_FT_GIVEUP",

@@ -13,8 +13,8 @@
  * at most RETRY_MAX_NS. */
 #define RETRY_NS SHMEMHI_MS
 #define RETRY_MAX_NS (256 * SHMEMHI_MS)
-#define MOST_IDLE_NS (10 * SHMEMHI_SECOND) /* a path that failed without an answer: outage.c */
-#define MAX_LOUD 8                         /* refused events that are logged */
+#define MAX_WORKING_NS (10 * SHMEMHI_SECOND) /* bound of core.working_ns, without silence_ns */
+#define MAX_LOUD 8                           /* refused events that are logged */
 
 static int is_idle(const shmemhi_fault_channel_t *c)
 {
@@ -229,9 +229,10 @@ static void take_deaths(shmemhi_fault_core_t *core)
 
 /* Actions */
 
-/* The cause that the peer's lines name: that of left_for; but if the peer has refused a request on
- * the path, that is why its queue pair is in ERR. `cause` may also be that of an earlier path, what
- * ended a direction, or what was reported later. */
+/* The cause that the peer's lines name. Usually it is that of left_for. It is `cause` if that says
+ * more: if it is of the same kind, or if a NIC has refused a request on this path and left_for is
+ * no more than what followed from that, as ERR of a queue pair. Not `cause` in other cases: it may
+ * be that of an earlier path, what ended a direction, or what was reported later. */
 static uint64_t fence_value(const shmemhi_fault_channel_t *c, uint32_t path)
 {
 	const shmemhi_fault_cause_t left_for = {c->left_for, 0, 0};
@@ -474,8 +475,8 @@ int shmemhi_fault_core_open(shmemhi_fault_core_t *core, const shmemhi_fault_conf
 
 	memset(core, 0, sizeof *core);
 	core->config = *config;
-	core->idle_ns = config->giveup_ns < MOST_IDLE_NS ? config->giveup_ns : MOST_IDLE_NS;
-	core->idle_ns += config->silence_ns;
+	core->working_ns = config->giveup_ns < MAX_WORKING_NS ? config->giveup_ns : MAX_WORKING_NS;
+	core->working_ns += config->silence_ns;
 	/* A page of `channels` is used once something happens to one of them. */
 	core->channels = calloc(n, sizeof *core->channels);
 	core->active = calloc(n, sizeof *core->active);

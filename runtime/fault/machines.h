@@ -92,7 +92,7 @@ struct shmemhi_fault_core {
 	/* A path that ran for less than this before its requests got no answer counts as never
 	 * having worked, unless the fence finds that it executed a request (outage.c): the time of
 	 * give-up goes on. */
-	uint64_t idle_ns;
+	uint64_t working_ns;
 	uint64_t n_orders;  /* order_place of the next one */
 	int64_t ordering;   /* channel whose order the device has; -1: none */
 	uint32_t n_refused; /* events that were ignored as a mistake (refuse in machines.c) */

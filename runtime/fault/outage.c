@@ -29,7 +29,7 @@ int shmemhi_fault_state(const shmemhi_fault_channel_t *c)
 
 /* The channel has lost a path. The time of give-up counts from the loss of the last path that
  * worked: it starts now, unless the path that is lost now has not worked either. It has not if
- *   - it ran for less than idle_ns; and
+ *   - it ran for less than working_ns; and
  *   - it executed no request (only the fence finds that out: if it has executed one,
  *     shmemhi_fault_note_work lets the time start at the loss of this path after all); and
  *   - requests on it got no answer, or it is left for the PE's other port after requests on an
@@ -39,7 +39,7 @@ static void lose_path(const shmemhi_fault_core_t *core, shmemhi_fault_channel_t 
 {
 	const int is_silent = shmemhi_cause_is_unexplained(c->left_for);
 	const int is_move = c->left_for == SHMEMH_FAULT_BY_MOVE && c->has_failed_silently;
-	const int is_short = core->now - c->running_since < core->idle_ns;
+	const int is_short = core->now - c->running_since < core->working_ns;
 
 	c->left_at = core->now;
 	if (!c->has_left || !(is_silent || is_move) || !is_short) {

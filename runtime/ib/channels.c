@@ -26,7 +26,7 @@ static void init_channel(const shmemhi_ib_t *ib, const shmemhi_link_t *link,
 	*channel = (shmemd_channel_t){
 		.ready = SHMEMD_READY_WORD(0, 0, SHMEMD_READY_RUNG),
 		.path = SHMEMD_PATH_WORD(0, link->qpn, 0, path_flags(link)),
-		.queue = link->is_connected ? SHMEMD_TAGGED(0, link->queue) : 0,
+		.queue = link->was_connected ? SHMEMD_TAGGED(0, link->queue) : 0,
 		.doorbell = SHMEMD_TAGGED(0, doorbell),
 	};
 	for (uint64_t i = 0; i < SHMEMD_BOUNCE_BUFFERS; i++)
@@ -80,7 +80,7 @@ void shmemhi_channels_close(shmemh_t *job, shmemhi_ib_t *ib)
 /* All PEs have a NIC or none uses one. */
 bool shmemhi_ib_reaches(const shmemh_t *job, int pe)
 {
-	return job->ib && shmemhi_link(job->ib, job, 0, pe)->is_connected;
+	return job->ib && shmemhi_link(job->ib, job, 0, pe)->was_connected;
 }
 
 /* Does this PE's GPU observe the writes of a NIC in the order in which the NIC made them? */

@@ -19,7 +19,7 @@ static int links_to_rts(shmemh_t *job, shmemhi_ib_t *ib, const shmemhi_peer_info
 					     &job->err);
 		if (status == SHMEMH_OK)
 			status = shmemhi_link_to_rts(&ib->lib, &job->opt, link, port, &job->err);
-		link->is_connected = status == SHMEMH_OK;
+		link->was_connected = status == SHMEMH_OK;
 		if (ib->failover)
 			shmemhi_failover_set_peer(ib->failover, link, port, peer);
 	}

@@ -93,7 +93,7 @@ int shmemhi_endpoint_connect(shmemhi_failover_t *s, shmemhi_endpoint_t *e,
 		status = shmemhi_link_to_rts(&s->ib->lib, opt, e->link, &e->peer.port, &s->err);
 	if (status == SHMEMH_OK)
 		e->stage++;
-	e->link->is_connected = e->stage == SHMEMHI_IN_RTS;
+	e->link->was_connected = e->stage == SHMEMHI_IN_RTS;
 	return status;
 }
 

@@ -161,7 +161,7 @@ static bool fence(shmemhi_failover_t *s, shmemhi_route_t *route, const shmemhi_s
  * fenced. */
 static bool awaits_order(const shmemhi_route_t *route, const shmemhi_endpoint_t *e)
 {
-	return e->link->is_connected && e->path > route->ordered->path;
+	return e->link->was_connected && e->path > route->ordered->path;
 }
 
 /* Destroy what is no longer used: endpoints of earlier paths, which are fenced, but for those

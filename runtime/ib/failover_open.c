@@ -179,7 +179,7 @@ static void open_routes(shmemhi_failover_t *s)
 		shmemhi_route_t *route = &s->routes[i];
 		shmemhi_endpoint_t *e = &s->firsts[i];
 
-		if (!s->ib->links[i].is_connected)
+		if (!s->ib->links[i].was_connected)
 			continue;
 		e->link = &s->ib->links[i];
 		e->stage = SHMEMHI_IN_RTS;

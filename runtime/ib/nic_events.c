@@ -175,7 +175,7 @@ static void on_link(shmemhi_nic_events_t *events, shmemhi_link_t *link,
 }
 
 /* Stop watching a descriptor that only returns errors: it would keep the thread busy. */
-static void give_up(shmemhi_nic_events_t *events, int which, const char *why)
+static void stop_watching(shmemhi_nic_events_t *events, int which, const char *why)
 {
 	events->fds[which].fd = -1;
 	say(events, which, SHMEMHI_WARN, "events of %s cannot be read any more: %s",
@@ -194,7 +194,7 @@ static void drain_async(shmemhi_nic_events_t *events, int which)
 		lib->ack_async_event(&event);
 	}
 	if (errno != EAGAIN)
-		give_up(events, which, strerror(errno));
+		stop_watching(events, which, strerror(errno));
 }
 
 static void drain_channel(shmemhi_nic_events_t *events, int which)
@@ -216,7 +216,7 @@ static void drain_channel(shmemhi_nic_events_t *events, int which)
 		}
 	}
 	if (errno != EAGAIN)
-		give_up(events, which, strerror(errno));
+		stop_watching(events, which, strerror(errno));
 }
 
 static void *watch_main(void *arg)
@@ -235,7 +235,7 @@ static void *watch_main(void *arg)
 			if (fds[i].revents & POLLIN)
 				drain[i](events, i);
 			if (fds[i].fd >= 0 && fds[i].revents & (POLLERR | POLLHUP | POLLNVAL))
-				give_up(events, i, "the device is gone");
+				stop_watching(events, i, "the device is gone");
 		}
 	}
 }

@@ -58,7 +58,7 @@ typedef struct shmemhi_link {
 	uint32_t cqn;
 	uint32_t psn;      /* of its first request */
 	uint16_t udp_port; /* RoCE v2 source port */
-	int is_connected;
+	int was_connected; /* its queue pair reached RTS; stays 1 if that is stopped or destroyed */
 	uint32_t event; /* type of the first event that the NIC had for it, 0: none; stored by the
 			   thread of ib/nic_events.c: atomic */
 	struct mlx5dv_devx_uar *uar;

@@ -49,8 +49,10 @@ typedef struct shmemhi_peer {
 /* One growth of the heap. */
 typedef struct shmemhi_growth {
 	uint64_t offset;
-	uint64_t nbytes;           /* of one PE */
-	shmemhi_extent_t *extents; /* [n_pes]: own, and those of mapped peers in other processes */
+	uint64_t nbytes; /* of one PE */
+	/* [n_pes]: own, and those of mapped peers in other processes. With a host heap the leader's
+	 * is the file of all slices (shmemhi_mem_t.n_slices). */
+	shmemhi_extent_t *extents;
 } shmemhi_growth_t;
 
 struct shmemhi_heap_call;

@@ -6,9 +6,10 @@
 # of 1024 threads would not start, on more stack, frames of called functions included, than init
 # reserves (STACK_NBYTES in runtime/mem/mem.c), and
 #   NO_NIC   (left out)     on a stack frame or a spill;
-#   INLINE                  on more than 64 spilled bytes, around calls of rare functions;
-#   DEFAULT  (out of line)  on the same, for sm_100 on more than 80: calls have the stack frame of
-#                           the ABI.
+#   INLINE                  on a frame of its own of more than 896 bytes, and on more than 64
+#                           spilled bytes, around calls of rare functions;
+#   DEFAULT  (out of line)  on the same, for sm_100 on more than 80 spilled bytes: calls have the
+#                           stack frame of the ABI.
 # The default form is compiled for each architecture that the project names, the others for sm_90.
 # ptxas takes more than a minute for all kernels of regs.cu with a NIC path: it gets all in the
 # default form for sm_90, and else the three that have come nearest to a limit.

@@ -17,7 +17,7 @@ GRID_MISTAKES = [
      "impl/grid.h", "= ({{op.g.rank / 32 * n|op.g.rank / 32 + "
      "grid.block * (op.g.size / 32 - 1)}} +", "grid_scope", "parts"),
     ("GRID_KEEP_SOURCE", "grid: the source of a block's put is not watched",
-     "impl/grid.h", "if ({{copying.outcome != SHMEMDI_NOT_STARTED|0}}) shmemdi_keep_source(op)",
+     "impl/grid.h", "if ({{transfer.outcome != SHMEMDI_NOT_STARTED|0}}) shmemdi_keep_source(op)",
      "check_calls", "source_of_grid"),
     ("GRID_PART_MAX", "grid: blocks that are too many copy the parts of others again",
      "impl/grid.h", "if ({{grid.block >= n|0}}) op.nbytes = 0", "grid_scope", "parts"),
@@ -35,14 +35,14 @@ GRID_MISTAKES = [
     ("GRID_CHECK_ARRIVED", "grid: a counter that holds more than there are blocks is accepted",
      "impl/grid.h", "if ({{before >= n_blocks|0}}) return", "check_calls", "grids"),
     ("GRID_PUT_STATUS", "grid: why a put has not started is lost",
-     "impl/grid.h", "return shmemdi_put_unmapped(ctx, op); return {{copying.status|SHMEMD_OK}};",
+     "impl/grid.h", "return shmemdi_put_by_nic(ctx, op); return {{transfer.status|SHMEMD_OK}};",
      "check_calls", "grid_puts"),
     ("GRID_PUT_LATCH", "grid: why a put has not started is not latched",
-     "impl/grid.h", "{{shmemdi_latch(ctx, shmemdi_grid_put_nic(ctx, grid, op, copying))|"
-     "(void)shmemdi_grid_put_nic(ctx, grid, op, copying)}}; return;",
+     "impl/grid.h", "{{shmemdi_latch(ctx, shmemdi_grid_put_nic(ctx, grid, op, transfer))|"
+     "(void)shmemdi_grid_put_nic(ctx, grid, op, transfer)}}; return;",
      "check_calls", "grid_puts"),
     ("GRID_GET_AGREE", "grid: one thread alone returns that a get by NIC has failed",
-     "impl/grid.h", "return {{shmemdi_agree(op.g, copying.status)|copying.status}};",
+     "impl/grid.h", "return {{shmemdi_agree(op.g, transfer.status)|transfer.status}};",
      "ring_errors", "get_of_a_grid"),
     ("SIGNAL_BEHIND_FAILED", "a signal is stored though what was sent before it failed",
      "impl/xport.h", ": SHMEMD_OK; if ({{status != SHMEMD_OK|0}}) return status; "

@@ -25,13 +25,13 @@ static shmemhi_route_t routes[2]; /* to PE 0, to PE 1; the tests use the second 
 static shmemhi_slot_t slots[5];
 
 /* The endpoint of a path, newest first; fenced. */
-static inline shmemhi_endpoint_t *add(uint32_t path, int is_connected)
+static inline shmemhi_endpoint_t *add(uint32_t path, int was_connected)
 {
 	shmemhi_endpoint_t *e = calloc(1, sizeof *e);
 
 	assert_non_null(e);
 	e->link = &e->own;
-	e->own.is_connected = is_connected;
+	e->own.was_connected = was_connected;
 	e->slot = &slots[path];
 	e->slot->is_busy = 1;
 	e->path = path;

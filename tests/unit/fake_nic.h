@@ -83,7 +83,7 @@ static inline int plug_in(shmemh_t *job, uint64_t max_mr_size)
 	job->opt.ib_batch = 8;
 	ib->links = calloc((size_t)job->n_pes, sizeof *ib->links);
 	for (int pe = 0; pe < job->n_pes; pe++)
-		ib->links[pe].is_connected = 1;
+		ib->links[pe].was_connected = 1;
 	job->ib = ib;
 	return shmemhi_keys_open(job, ib);
 }

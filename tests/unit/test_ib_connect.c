@@ -193,7 +193,7 @@ static int pe_attributes(shmemh_t *job)
 	for (int pe = 0; pe < job->n_pes; pe++) {
 		const shmemhi_link_t *link = shmemhi_link(job->ib, job, 1, pe);
 
-		PE_CHECK(link->is_connected);
+		PE_CHECK(link->was_connected);
 		if (query(job, link, out) || has_attributes(job, out, pe) ||
 		    has_path(job, out, link) || has_peer(job, out, pe))
 			return 1;

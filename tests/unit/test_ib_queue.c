@@ -219,7 +219,7 @@ static int pe_memory(shmemh_t *job)
 			return 1;
 		PE_CHECK(link->doorbell == (has_proxy ? NULL : link->host_doorbell));
 		PE_CHECK(!!link->producer == has_proxy);
-		PE_CHECK(!link->is_connected);
+		PE_CHECK(!link->was_connected);
 	}
 	if (depth_asked == 1024)
 		PE_CHECK(shmemhi_links_nbytes(job->ib) <= LINK_LIMIT);

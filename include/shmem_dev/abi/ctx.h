@@ -176,7 +176,7 @@ typedef struct shmemd_ctx {
 	/* Since 1.4. n_strided, or 0 if the stride alone does not make the operation one of the
 	 * calling threads: for atomics and signals that add, without SHMEMD_CTX_SM_ATOMICS; for
 	 * signals that are stored after data, with SHMEMD_CTX_MIXED_TRANSPORT. So each operation
-	 * finds out by one comparison (shmemdi_uses_stride). */
+	 * finds out by one comparison (shmemdi_is_at_stride). */
 	uint32_t n_strided_amos;
 	uint32_t n_strided_signals;
 } shmemd_ctx_t;

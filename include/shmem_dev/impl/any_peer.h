@@ -132,11 +132,11 @@ enum shmemdi_outcome {
 	SHMEMDI_MAPPED       /* the group copies */
 };
 
-typedef struct shmemdi_copying_t {
+typedef struct shmemdi_transfer_t {
 	int64_t shift; /* MAPPED: the distance to the heap of the PE */
 	int outcome;
 	int status; /* of a put also latched */
-} shmemdi_copying_t;
+} shmemdi_transfer_t;
 
 /* Check a put, with a signal unless sig.op is -1, and select its transport: BY_NIC, MAPPED or
  * NOT_STARTED. To a mapped PE store nothing: the caller copies the data, and then stores or adds
@@ -146,50 +146,50 @@ typedef struct shmemdi_copying_t {
  *
  * No group sync here, but in check builds: the group's barrier is no constant in a function out of
  * line, and ptxas would count all 16 barriers as used. */
-SHMEMD_FN_ANY_PEER shmemdi_copying_t shmemdi_put_prepare(const shmemd_ctx_t *ctx,
-							 shmemdi_target_t target, shmemdi_op_t op,
-							 shmemdi_signal_t sig)
+SHMEMD_FN_ANY_PEER shmemdi_transfer_t shmemdi_put_prepare(const shmemd_ctx_t *ctx,
+							  shmemdi_target_t target, shmemdi_op_t op,
+							  shmemdi_signal_t sig)
 {
-	shmemdi_copying_t copying = {0, SHMEMDI_NOT_STARTED, SHMEMD_OK};
+	shmemdi_transfer_t transfer = {0, SHMEMDI_NOT_STARTED, SHMEMD_OK};
 	uint32_t flags = target.ep.c.flags;
 	char *base;
 
-	copying.status =
+	transfer.status =
 		shmemdi_check_select_put_given(ctx, op, sig, flags, target.may_be_mapped, &base);
-	if (copying.status == SHMEMD_OK) {
+	if (transfer.status == SHMEMD_OK) {
 		shmemdi_keep_source(op);
-		copying.outcome = base ? SHMEMDI_MAPPED : SHMEMDI_BY_NIC;
-		copying.shift = base ? shmemdi_base_shift(ctx, base) : 0;
+		transfer.outcome = base ? SHMEMDI_MAPPED : SHMEMDI_BY_NIC;
+		transfer.shift = base ? shmemdi_base_shift(ctx, base) : 0;
 		if (base && sig.op >= 0 && op.g.rank == 0 && flags & SHMEMD_CTX_MIXED_TRANSPORT)
-			copying.status = shmemdi_flush_channel_to(ctx->device_copy, op.call, op.pe,
-								  target.ep.c.k);
+			transfer.status = shmemdi_flush_channel_to(ctx->device_copy, op.call, op.pe,
+								   target.ep.c.k);
 	}
-	shmemdi_latch(ctx, copying.status);
-	return copying;
+	shmemdi_latch(ctx, transfer.status);
+	return transfer;
 }
 
 /* A put by a group. By NIC its first thread posts, and waits if the put blocks. Latches the status.
  * may_be_mapped is tested first: to a PE that only a NIC reaches there is nothing to select, and
  * each instruction before the reservation delays the posting. */
-SHMEMD_FN_ANY_PEER shmemdi_copying_t shmemdi_put_of_group(const shmemd_ctx_t *ctx,
-							  shmemdi_target_t target, shmemdi_op_t op,
-							  shmemdi_signal_t sig)
+SHMEMD_FN_ANY_PEER shmemdi_transfer_t shmemdi_put_of_group(const shmemd_ctx_t *ctx,
+							   shmemdi_target_t target, shmemdi_op_t op,
+							   shmemdi_signal_t sig)
 {
 	shmemdi_put_t put = {op.sym, op.local, op.nbytes, sig, shmemdi_op_how(&op, 1)};
-	shmemdi_copying_t copying = {0, SHMEMDI_BY_NIC, SHMEMD_OK};
+	shmemdi_transfer_t transfer = {0, SHMEMDI_BY_NIC, SHMEMD_OK};
 
 	if (SHMEMDI_CHECKING || !SHMEMDI_WITH_NIC || target.may_be_mapped)
-		copying = shmemdi_put_prepare(ctx, target, op, sig);
-	if (!SHMEMDI_WITH_NIC || copying.outcome != SHMEMDI_BY_NIC)
-		return copying;
+		transfer = shmemdi_put_prepare(ctx, target, op, sig);
+	if (!SHMEMDI_WITH_NIC || transfer.outcome != SHMEMDI_BY_NIC)
+		return transfer;
 	if (op.g.rank == 0) {
 		shmemdi_fence_before_add(ctx, target, op.pe, sig);
-		copying.status = shmemdi_nic_put_leader(&target.ep, op.call, &put);
+		transfer.status = shmemdi_nic_put_leader(&target.ep, op.call, &put);
 	}
 	if (op.g.rank < 32)
 		shmemdi_warp_rejoin(op.g);
-	shmemdi_latch(ctx, copying.status);
-	return copying;
+	shmemdi_latch(ctx, transfer.status);
+	return transfer;
 }
 
 /* A simple put by NIC, by a thread alone that has reserved for it and loaded its keys. Latches what
@@ -237,31 +237,32 @@ SHMEMD_FN int shmemdi_put_of_thread(shmemdi_target_t target, shmemdi_op_t op, sh
 }
 
 /* A put to the PE of `target`. If outcome is MAPPED, the caller copies (shmemdi_put_prepare). */
-SHMEMD_FN shmemdi_copying_t shmemdi_put_to_target(const shmemd_ctx_t *ctx, shmemdi_target_t target,
-						  shmemdi_op_t op, shmemdi_signal_t sig)
+SHMEMD_FN shmemdi_transfer_t shmemdi_put_to_target(const shmemd_ctx_t *ctx, shmemdi_target_t target,
+						   shmemdi_op_t op, shmemdi_signal_t sig)
 {
-	shmemdi_copying_t copying = {0, SHMEMDI_BY_NIC, SHMEMD_OK};
+	shmemdi_transfer_t transfer = {0, SHMEMDI_BY_NIC, SHMEMD_OK};
 
 	if (op.g.bar != SHMEMDI_BAR_NONE)
 		return shmemdi_put_of_group(SHMEMDI_POST_CTX(ctx), target, op, sig);
 	if (SHMEMDI_CHECKING || !SHMEMDI_WITH_NIC || target.may_be_mapped)
-		copying = shmemdi_put_prepare(SHMEMDI_POST_CTX(ctx), target, op, sig);
-	if (SHMEMDI_WITH_NIC && copying.outcome == SHMEMDI_BY_NIC) {
+		transfer = shmemdi_put_prepare(SHMEMDI_POST_CTX(ctx), target, op, sig);
+	if (SHMEMDI_WITH_NIC && transfer.outcome == SHMEMDI_BY_NIC) {
 		shmemdi_fence_before_add(ctx, target, op.pe, sig);
-		copying.status = shmemdi_put_of_thread(target, op, sig);
+		transfer.status = shmemdi_put_of_thread(target, op, sig);
 	}
-	return copying;
+	return transfer;
 }
 
 /* The same to any PE, on the channel of the context. */
-SHMEMD_FN shmemdi_copying_t shmemdi_put_any(const shmemd_ctx_t *ctx, shmemdi_op_t op,
-					    shmemdi_signal_t sig)
+SHMEMD_FN shmemdi_transfer_t shmemdi_put_any(const shmemd_ctx_t *ctx, shmemdi_op_t op,
+					     shmemdi_signal_t sig)
 {
 	return shmemdi_put_to_target(ctx, shmemdi_target(ctx, op.pe), op, sig);
 }
 
-/* The same to a PE that is not mapped, for callers that have checked the put. */
-SHMEMD_FN int shmemdi_put_unmapped(const shmemd_ctx_t *ctx, shmemdi_op_t op)
+/* The same by NIC, for callers that have checked the put: to a PE that is not mapped, or before a
+ * signal that a NIC adds. */
+SHMEMD_FN int shmemdi_put_by_nic(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
 	return shmemdi_put_to_target(ctx, shmemdi_target_by_nic(ctx, op.pe, ctx->channel), op,
 				     shmemdi_no_signal())
@@ -290,21 +291,21 @@ SHMEMD_FN int shmemdi_nic_get_group(shmemdi_ref_t ref, shmemdi_op_t op)
 /* Check a get and select its transport. From a PE behind a NIC, post it, and wait if it blocks or
  * its destination is not registered. From a mapped PE (outcome MAPPED) load nothing: the caller
  * copies the data. Latches nothing. */
-SHMEMD_FN_ANY_PEER_WAIT shmemdi_copying_t shmemdi_get_any(const shmemd_ctx_t *ctx,
-							  shmemdi_ref_t ref, shmemdi_op_t op)
+SHMEMD_FN_ANY_PEER_WAIT shmemdi_transfer_t shmemdi_get_any(const shmemd_ctx_t *ctx,
+							   shmemdi_ref_t ref, shmemdi_op_t op)
 {
-	shmemdi_copying_t copying = {0, SHMEMDI_NOT_STARTED, SHMEMD_OK};
+	shmemdi_transfer_t transfer = {0, SHMEMDI_NOT_STARTED, SHMEMD_OK};
 	char *base;
 
-	copying.status = shmemdi_check_select(ctx, op, &base);
-	if (copying.status != SHMEMD_OK)
-		return copying;
-	copying.outcome = base ? SHMEMDI_MAPPED : SHMEMDI_BY_NIC;
+	transfer.status = shmemdi_check_select(ctx, op, &base);
+	if (transfer.status != SHMEMD_OK)
+		return transfer;
+	transfer.outcome = base ? SHMEMDI_MAPPED : SHMEMDI_BY_NIC;
 	if (base)
-		copying.shift = shmemdi_base_shift(ctx, base);
+		transfer.shift = shmemdi_base_shift(ctx, base);
 	else
-		copying.status = shmemdi_nic_get_group(ref, op);
-	return copying;
+		transfer.status = shmemdi_nic_get_group(ref, op);
+	return transfer;
 }
 
 /* The same from a PE that is not mapped, for callers that have checked the get. */

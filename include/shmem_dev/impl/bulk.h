@@ -97,7 +97,7 @@ SHMEMD_FN void shmemdi_put_plainly(const shmemd_ctx_t *ctx, shmemdi_op_t op, cha
 	if (base)
 		shmemdi_copy_any(op.g, shmemdi_p2p_at(ctx, base, op.sym), op.local, op.nbytes);
 	else
-		status = shmemdi_put_unmapped(ctx, op);
+		status = shmemdi_put_by_nic(ctx, op);
 	shmemdi_latch(ctx, status);
 	shmemd_group_sync(op.g);
 }

@@ -13,9 +13,9 @@
 #define SHMEMDI_COPY_DEPTH 4u
 #define SHMEMDI_COPY_DEPTH_ALONE 8u
 
-/* Is this the thread of rank 0 of a thread, warp, block or run of warps? For a block the rank is not
- * used: computing it from three coordinates costs every warp ten instructions, before the group
- * sync of a quiet up to 0.04 us (H200). So it is not for a part of a grid's threads
+/* Is this the thread of rank 0 of a thread, warp, block or run of warps? For a block the rank is
+ * not used: to compute it from three coordinates costs every warp ten instructions, before the
+ * group sync of a quiet up to 0.04 us (H200). So this is not for a part of a grid's threads
  * (shmemdi_grid_part), where bar is that of the block, and each block has a first thread. */
 SHMEMD_FN int shmemdi_leads(shmemd_group_t g)
 {

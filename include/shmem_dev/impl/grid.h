@@ -73,56 +73,56 @@ SHMEMD_FN int shmemdi_check_grid(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 }
 
 /* What becomes of a put or get. base: where this PE maps the heap of the PE, or NULL: by NIC. */
-SHMEMD_FN shmemdi_copying_t shmemdi_grid_copying(const shmemd_ctx_t *ctx, const char *base)
+SHMEMD_FN shmemdi_transfer_t shmemdi_grid_transfer(const shmemd_ctx_t *ctx, const char *base)
 {
-	shmemdi_copying_t copying = {0, base ? SHMEMDI_MAPPED : SHMEMDI_BY_NIC, SHMEMD_OK};
+	shmemdi_transfer_t transfer = {0, base ? SHMEMDI_MAPPED : SHMEMDI_BY_NIC, SHMEMD_OK};
 
 	if (base)
-		copying.shift = shmemdi_base_shift(ctx, base);
-	return copying;
+		transfer.shift = shmemdi_base_shift(ctx, base);
+	return transfer;
 }
 
 /* Check a put or get of a PE that is not mapped at the stride (in check builds of any PE), and
  * select its transport. */
-SHMEMD_FN shmemdi_copying_t shmemdi_grid_select(const shmemd_ctx_t *ctx, shmemd_grid_t grid,
-						shmemdi_op_t op)
+SHMEMD_FN shmemdi_transfer_t shmemdi_grid_select(const shmemd_ctx_t *ctx, shmemd_grid_t grid,
+						 shmemdi_op_t op)
 {
-	shmemdi_copying_t copying = {0, SHMEMDI_NOT_STARTED, SHMEMD_OK};
+	shmemdi_transfer_t transfer = {0, SHMEMDI_NOT_STARTED, SHMEMD_OK};
 	char *base;
 
-	copying.status = shmemdi_check_grid(ctx, op.call, grid);
-	if (copying.status == SHMEMD_OK)
-		copying.status = shmemdi_check_select(ctx, op, &base);
-	return copying.status == SHMEMD_OK ? shmemdi_grid_copying(ctx, base) : copying;
+	transfer.status = shmemdi_check_grid(ctx, op.call, grid);
+	if (transfer.status == SHMEMD_OK)
+		transfer.status = shmemdi_check_select(ctx, op, &base);
+	return transfer.status == SHMEMD_OK ? shmemdi_grid_transfer(ctx, base) : transfer;
 }
 
 /* A put that is not by stores: by NIC, all of it by the first block, or it failed. */
 SHMEMD_FN int shmemdi_grid_put_nic(const shmemd_ctx_t *ctx, shmemd_grid_t grid, shmemdi_op_t op,
-				   shmemdi_copying_t copying)
+				   shmemdi_transfer_t transfer)
 {
-	if (copying.outcome == SHMEMDI_BY_NIC && grid.block == 0)
-		return shmemdi_put_unmapped(ctx, op);
-	return copying.status;
+	if (transfer.outcome == SHMEMDI_BY_NIC && grid.block == 0)
+		return shmemdi_put_by_nic(ctx, op);
+	return transfer.status;
 }
 
 /* Unlike shmemdi_put, it does not end with a group sync: src is reusable only after a barrier of
  * the grid, which includes one of the group. */
 SHMEMD_FN void shmemdi_put_grid(const shmemd_ctx_t *ctx, shmemd_grid_t grid, shmemdi_op_t op)
 {
-	shmemdi_copying_t copying;
+	shmemdi_transfer_t transfer;
 	int64_t shift;
 
 	if (shmemdi_uses_stride(ctx, op)) {
 		shift = shmemdi_stride_shift(ctx, op.pe);
 	} else {
-		copying = shmemdi_grid_select(ctx, grid, op);
-		if (copying.outcome != SHMEMDI_NOT_STARTED)
+		transfer = shmemdi_grid_select(ctx, grid, op);
+		if (transfer.outcome != SHMEMDI_NOT_STARTED)
 			shmemdi_keep_source(op);
-		if (copying.outcome != SHMEMDI_MAPPED) {
-			shmemdi_latch(ctx, shmemdi_grid_put_nic(ctx, grid, op, copying));
+		if (transfer.outcome != SHMEMDI_MAPPED) {
+			shmemdi_latch(ctx, shmemdi_grid_put_nic(ctx, grid, op, transfer));
 			return;
 		}
-		shift = copying.shift;
+		shift = transfer.shift;
 	}
 	shmemdi_put_part(shmemdi_grid_part(grid, op), shift);
 }
@@ -130,21 +130,21 @@ SHMEMD_FN void shmemdi_put_grid(const shmemd_ctx_t *ctx, shmemd_grid_t grid, shm
 /* Blocking and nbi; the caller latches or returns the status. */
 SHMEMD_FN int shmemdi_get_grid(const shmemd_ctx_t *ctx, shmemd_grid_t grid, shmemdi_op_t op)
 {
-	shmemdi_copying_t copying;
+	shmemdi_transfer_t transfer;
 	int64_t shift;
 
 	if (shmemdi_uses_stride(ctx, op)) {
 		shift = shmemdi_stride_shift(ctx, op.pe);
 	} else {
-		copying = shmemdi_grid_select(ctx, grid, op);
-		if (copying.outcome == SHMEMDI_BY_NIC && grid.block == 0) {
-			copying.status = shmemdi_get_unmapped(ctx, op);
+		transfer = shmemdi_grid_select(ctx, grid, op);
+		if (transfer.outcome == SHMEMDI_BY_NIC && grid.block == 0) {
+			transfer.status = shmemdi_get_unmapped(ctx, op);
 			if (op.is_blocking)
-				return shmemdi_agree(op.g, copying.status);
+				return shmemdi_agree(op.g, transfer.status);
 		}
-		if (copying.outcome != SHMEMDI_MAPPED)
-			return copying.status;
-		shift = copying.shift;
+		if (transfer.outcome != SHMEMDI_MAPPED)
+			return transfer.status;
+		shift = transfer.shift;
 	}
 	shmemdi_get_part(shmemdi_grid_part(grid, op), shift);
 	return SHMEMD_OK;
@@ -233,7 +233,7 @@ SHMEMD_FN void shmemdi_signal_op_grid(const shmemd_ctx_t *ctx, shmemd_grid_t gri
 SHMEMD_FN void shmemdi_put_signal_grid(const shmemd_ctx_t *ctx, shmemd_grid_t grid, shmemdi_op_t op,
 				       shmemdi_signal_t sig, uint32_t *arrived)
 {
-	shmemdi_copying_t copying;
+	shmemdi_transfer_t transfer;
 	char *base;
 	int status = shmemdi_check_grid(ctx, op.call, grid);
 
@@ -244,11 +244,11 @@ SHMEMD_FN void shmemdi_put_signal_grid(const shmemd_ctx_t *ctx, shmemd_grid_t gr
 		return;
 	}
 	shmemdi_keep_source(op);
-	copying = shmemdi_grid_copying(ctx, base);
+	transfer = shmemdi_grid_transfer(ctx, base);
 	if (base)
-		shmemdi_put_part(shmemdi_grid_part(grid, op), copying.shift);
+		shmemdi_put_part(shmemdi_grid_part(grid, op), transfer.shift);
 	else
-		(void)shmemdi_grid_put_nic(ctx, grid, op, copying); /* latched there */
+		(void)shmemdi_grid_put_nic(ctx, grid, op, transfer); /* latched there */
 	shmemdi_grid_signal(ctx, grid, op, sig, base, arrived);
 }
 

@@ -160,8 +160,9 @@ SHMEMD_FN int shmemdi_check_select_signal(const shmemd_ctx_t *ctx, shmemdi_op_t 
 }
 
 /* Data, and a signal unless sig.op is -1: nothing is written if the signal could not follow. The
- * data take the signal's transport. Otherwise an RDMA atomic could overtake earlier stores, and a
- * store could overtake earlier RDMA writes. */
+ * data take the signal's transport, except in a large put_signal of stream.h, which orders the two
+ * kernels by a fence. Otherwise an RDMA atomic could overtake earlier stores, and a store could
+ * overtake earlier RDMA writes. */
 SHMEMD_FN int shmemdi_check_select_put_given(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 					     shmemdi_signal_t sig, uint32_t flags,
 					     int may_be_mapped, char **base)

@@ -70,7 +70,7 @@ SHMEMD_FN void shmemdi_elems_copy(shmemdi_op_t op, const shmemdi_elems_t *e, cha
 }
 
 /* One element, by this lane. The caller has checked the whole operation. A put is
- * shmemdi_put_of_thread, not shmemdi_put_unmapped: in check builds the latter would check each
+ * shmemdi_put_of_thread, not shmemdi_put_by_nic: in check builds the latter would check each
  * element again, and would remember the source of an element whose is_blocking is 0 as that of an
  * nbi put (shmemdi_keep_source), although the iput blocks. */
 SHMEMD_FN int shmemdi_elem_by_nic(const shmemd_ctx_t *ctx, shmemdi_op_t op,
@@ -83,7 +83,7 @@ SHMEMD_FN int shmemdi_elem_by_nic(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 	if (is_get)
 		return shmemdi_get_unmapped(ctx, op);
 	if (!SHMEMDI_WITH_NIC)
-		return shmemdi_put_unmapped(ctx, op);
+		return shmemdi_put_by_nic(ctx, op);
 	return shmemdi_put_of_thread(shmemdi_target_by_nic(ctx, op.pe, ctx->channel), op,
 				     shmemdi_no_signal());
 }

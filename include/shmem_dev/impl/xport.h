@@ -19,16 +19,16 @@
 /* A put, blocking if op.is_blocking. The group sync that ends a blocking one is shmemdi_put's. */
 SHMEMD_FN void shmemdi_put_unsynced(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
-	shmemdi_copying_t copying;
+	shmemdi_transfer_t transfer;
 	int64_t shift;
 
 	if (shmemdi_uses_stride(ctx, op)) {
 		shift = shmemdi_stride_shift(ctx, op.pe);
 	} else {
-		copying = shmemdi_put_any(ctx, op, shmemdi_no_signal());
-		if (copying.outcome != SHMEMDI_MAPPED)
+		transfer = shmemdi_put_any(ctx, op, shmemdi_no_signal());
+		if (transfer.outcome != SHMEMDI_MAPPED)
 			return;
-		shift = copying.shift;
+		shift = transfer.shift;
 	}
 	shmemdi_put_group_part(op, shift);
 }
@@ -44,38 +44,38 @@ SHMEMD_FN void shmemdi_put(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 
 /* If the PE is mapped (outcome MAPPED), the calling thread has copied its own part on return;
  * others of the group may still be copying. Else the status is that of the calling thread alone. */
-SHMEMD_FN shmemdi_copying_t shmemdi_get_unsynced(const shmemd_ctx_t *ctx, shmemdi_op_t op)
+SHMEMD_FN shmemdi_transfer_t shmemdi_get_unsynced(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
-	shmemdi_copying_t copying = {0, SHMEMDI_MAPPED, SHMEMD_OK};
+	shmemdi_transfer_t transfer = {0, SHMEMDI_MAPPED, SHMEMD_OK};
 
 	if (shmemdi_uses_stride(ctx, op))
-		copying.shift = shmemdi_stride_shift(ctx, op.pe);
+		transfer.shift = shmemdi_stride_shift(ctx, op.pe);
 	else
-		copying = SHMEMDI_BY_POINTER(shmemdi_get_any)(SHMEMDI_WAIT_CTX(ctx),
-							      shmemdi_target_ref(ctx, op.pe), op);
-	if (copying.outcome == SHMEMDI_MAPPED)
-		shmemdi_get_group_part(op, copying.shift);
-	return copying;
+		transfer = SHMEMDI_BY_POINTER(shmemdi_get_any)(SHMEMDI_WAIT_CTX(ctx),
+							       shmemdi_target_ref(ctx, op.pe), op);
+	if (transfer.outcome == SHMEMDI_MAPPED)
+		shmemdi_get_group_part(op, transfer.shift);
+	return transfer;
 }
 
 SHMEMD_FN void shmemdi_get_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
-	shmemdi_copying_t copying = shmemdi_get_unsynced(ctx, op);
+	shmemdi_transfer_t transfer = shmemdi_get_unsynced(ctx, op);
 
-	if (copying.outcome != SHMEMDI_MAPPED)
-		shmemdi_latch(ctx, copying.status);
+	if (transfer.outcome != SHMEMDI_MAPPED)
+		shmemdi_latch(ctx, transfer.status);
 }
 
 SHMEMD_FN int shmemdi_get(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
-	shmemdi_copying_t copying;
+	shmemdi_transfer_t transfer;
 
 	op.is_blocking = 1;
-	copying = shmemdi_get_unsynced(ctx, op);
-	if (copying.outcome == SHMEMDI_NOT_STARTED)
-		return copying.status;
-	if (copying.outcome == SHMEMDI_BY_NIC)
-		return shmemdi_agree(op.g, copying.status);
+	transfer = shmemdi_get_unsynced(ctx, op);
+	if (transfer.outcome == SHMEMDI_NOT_STARTED)
+		return transfer.status;
+	if (transfer.outcome == SHMEMDI_BY_NIC)
+		return shmemdi_agree(op.g, transfer.status);
 	shmemd_group_sync(op.g);
 	return SHMEMD_OK;
 }
@@ -213,10 +213,10 @@ SHMEMD_FN int shmemdi_signals_at_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op
  * followed by a stored signal? The leader has latched its status before the vote, so that a later
  * quiet of any of these threads returns it. */
 SHMEMD_FN int shmemdi_agree_flushed(const shmemd_ctx_t *ctx, shmemdi_op_t op,
-				    shmemdi_copying_t copying)
+				    shmemdi_transfer_t transfer)
 {
 	return !(ctx->flags & SHMEMD_CTX_MIXED_TRANSPORT) ||
-	       !shmemd_group_any(op.g, copying.status != SHMEMD_OK);
+	       !shmemd_group_any(op.g, transfer.status != SHMEMD_OK);
 }
 
 /* By stores the blocking and the nbi form are the same: after the group sync no thread reads src
@@ -230,7 +230,7 @@ SHMEMD_FN int shmemdi_agree_flushed(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 SHMEMD_FN void shmemdi_put_signal_op(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig)
 {
 	int status = shmemdi_check_enum(ctx, op.call, sig.op, SHMEMD_SIGNAL_ADD);
-	shmemdi_copying_t copying;
+	shmemdi_transfer_t transfer;
 	int64_t shift;
 
 	if (SHMEMDI_CHECKING && status != SHMEMD_OK) {
@@ -240,12 +240,12 @@ SHMEMD_FN void shmemdi_put_signal_op(const shmemd_ctx_t *ctx, shmemdi_op_t op, s
 	if (shmemdi_signals_at_stride(ctx, op, sig)) {
 		shift = shmemdi_stride_shift(ctx, op.pe);
 	} else {
-		copying = shmemdi_put_any(ctx, op, sig);
-		if (copying.outcome == SHMEMDI_BY_NIC && op.is_blocking)
+		transfer = shmemdi_put_any(ctx, op, sig);
+		if (transfer.outcome == SHMEMDI_BY_NIC && op.is_blocking)
 			shmemd_group_sync(op.g);
-		if (copying.outcome != SHMEMDI_MAPPED || !shmemdi_agree_flushed(ctx, op, copying))
+		if (transfer.outcome != SHMEMDI_MAPPED || !shmemdi_agree_flushed(ctx, op, transfer))
 			return;
-		shift = copying.shift;
+		shift = transfer.shift;
 	}
 	if (!shmemdi_op_is_idle(op))
 		shmemdi_put_part(op, shift);
