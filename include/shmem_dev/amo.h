@@ -9,8 +9,9 @@
  * two are not atomic to each other: use a word through contexts of one team only.
  *
  * By NIC every call may also end with ERR_REFUSED, ERR_PATH, ERR_PEER or ERR_LOST: the channel has
- * failed. Calls that return nothing latch that status, and have posted nothing then. Calls that
- * wait may end with it, or with ERR_TIMEOUT, while the update is under way: whether it happened is
+ * failed, or a wait has ended with ERR_PEER since the PE died or left. Calls that return nothing
+ * latch that status, and have posted nothing then. Calls that wait may end with it, or with
+ * ERR_TIMEOUT, while the update is under way: whether it happened is
  * not known then, and to repeat it may do it twice. Where faults of paths are tolerated
  * (SHMEMD_CTX_FT) a call that fetches may return ERR_AMBIGUOUS: its atomic was carried out once,
  * and the old value is lost. A floating-point add then may or may not have happened. */

@@ -54,8 +54,9 @@ SHMEMD_FN shmemd_ctx_t shmemd_ctx_channel(const shmemd_ctx_t *ctx, uint32_t k SH
 /* Write nbytes from src to dst on PE pe; do not wait for completion.
  *
  * Callers  all 32 threads of a warp, converged, with equal arguments.
- * dst, src, nbytes, pe  as shmemd_putmem. By NIC, src in the symmetric heap is read by the NIC;
- *          other memory travels within WQEs, 28 bytes each.
+ * dst, src, nbytes, pe  as shmemd_putmem. By NIC, src in the symmetric heap is read by the NIC,
+ *          or, up to SHMEMH_IB_INLINE bytes, by the calling warp; other memory travels within WQEs,
+ *          28 bytes each.
  * when     SHMEMD_RING_DEFAULT, _NOW or _DEFERRED. After _DEFERRED the data go out with the next
  *          call on this channel that rings, or when a thread waits for a completion of this channel
  *          (quiet, shmemd_channel_poll) or, if less than half of the queue is free, for space of it

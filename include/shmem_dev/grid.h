@@ -159,9 +159,9 @@ SHMEMD_FN void shmemd_signal_op_grid(const shmemd_ctx_t *ctx, shmemd_grid_t grid
  *          thread that posts, when the NIC has read src; then as shmemd_signal_op_grid. src is
  *          reusable after a barrier of the grid, or when pe has answered the signal.
  * Errors   latched, as shmemd_putmem_signal and shmemd_signal_op_grid. ERR_TIMEOUT by NIC: both
- *          are posted. ERR_REFUSED, ERR_PATH, ERR_PEER, ERR_LOST, in mixed transport (signal.h)
- *          ERR_TIMEOUT, and in check builds a wrong value of arrived: no signal is sent, but data
- *          may have been. Others: neither is sent.
+ *          are posted. ERR_PEER by NIC: both may have been posted. ERR_REFUSED, ERR_PATH, ERR_LOST,
+ *          in mixed transport (signal.h) also ERR_PEER and ERR_TIMEOUT, and in check builds a wrong
+ *          value of arrived: no signal is sent, but data may have been. Others: neither is sent.
  */
 SHMEMD_FN void shmemd_putmem_signal_grid(const shmemd_ctx_t *ctx, shmemd_grid_t grid, void *dst,
 					 const void *src, size_t nbytes, uint64_t *sig,

@@ -32,11 +32,12 @@
  *          check builds: ERR_BAD_PE, ERR_NOT_SYMMETRIC, ERR_UNALIGNED, ERR_BAD_ARGUMENT. By NIC
  *          also ERR_REFUSED, ERR_PATH, ERR_PEER, ERR_LOST: the channel has failed. If that was
  *          before the call, nothing is sent; if it fails during the call, data and signal may have
- *          been carried out, wholly or in part. ERR_TIMEOUT: by NIC both are posted, and src stays
- *          in use until quiet succeeds. If pe is mapped, but also reached by NIC
- *          (SHMEMD_CTX_MIXED_TRANSPORT), a SET first completes what was sent to pe by NIC. If that
- *          ends with one of these five, ERR_TIMEOUT included, neither data nor signal is sent;
- *          after ERR_TIMEOUT the call may be repeated.
+ *          been carried out, wholly or in part. A blocking call also ends its wait with ERR_PEER
+ *          when the PE has died or left, or this PE was cut off: both are posted then. ERR_TIMEOUT:
+ *          by NIC both are posted, and src stays in use until quiet succeeds. If pe is mapped, but
+ *          also reached by NIC (SHMEMD_CTX_MIXED_TRANSPORT), a SET first completes what was sent to
+ *          pe by NIC. If that ends with one of these five, ERR_TIMEOUT included, neither data nor
+ *          signal is sent; after ERR_TIMEOUT the call may be repeated.
  * Source   OpenSHMEM 1.5 shmem_putmem_signal.
  */
 SHMEMD_FN void shmemd_putmem_signal(const shmemd_ctx_t *ctx, void *dst, const void *src,
@@ -90,7 +91,7 @@ SHMEMD_FN void shmemd_putmem_signal_nbi(const shmemd_ctx_t *ctx, void *dst, cons
 					size_t nbytes, uint64_t *sig, uint64_t value, int op,
 					int pe SHMEMD_SITE)
 {
-	shmemdi_put_signal_op(
+	shmemdi_put_and_signal(
 		ctx, shmemdi_op(SHMEMDI_CALLER(PUT_SIGNAL), shmemd_thread(), dst, src, nbytes, pe),
 		shmemdi_signal(sig, value, op));
 }
@@ -100,7 +101,7 @@ SHMEMD_FN void shmemd_putmem_signal_nbi_warp(const shmemd_ctx_t *ctx, void *dst,
 					     size_t nbytes, uint64_t *sig, uint64_t value, int op,
 					     int pe SHMEMD_SITE)
 {
-	shmemdi_put_signal_op(
+	shmemdi_put_and_signal(
 		ctx, shmemdi_op(SHMEMDI_CALLER(PUT_SIGNAL), shmemd_warp(), dst, src, nbytes, pe),
 		shmemdi_signal(sig, value, op));
 }
@@ -110,7 +111,7 @@ SHMEMD_FN void shmemd_putmem_signal_nbi_block(const shmemd_ctx_t *ctx, void *dst
 					      size_t nbytes, uint64_t *sig, uint64_t value, int op,
 					      int pe SHMEMD_SITE)
 {
-	shmemdi_put_signal_op(
+	shmemdi_put_and_signal(
 		ctx, shmemdi_op(SHMEMDI_CALLER(PUT_SIGNAL), shmemd_block(), dst, src, nbytes, pe),
 		shmemdi_signal(sig, value, op));
 }
@@ -120,8 +121,8 @@ SHMEMD_FN void shmemd_putmem_signal_nbi_group(const shmemd_ctx_t *ctx, shmemd_gr
 					      const void *src, size_t nbytes, uint64_t *sig,
 					      uint64_t value, int op, int pe SHMEMD_SITE)
 {
-	shmemdi_put_signal_op(ctx, shmemdi_op(SHMEMDI_CALLER(PUT_SIGNAL), g, dst, src, nbytes, pe),
-			      shmemdi_signal(sig, value, op));
+	shmemdi_put_and_signal(ctx, shmemdi_op(SHMEMDI_CALLER(PUT_SIGNAL), g, dst, src, nbytes, pe),
+			       shmemdi_signal(sig, value, op));
 }
 
 /* Update the signal word sig on PE pe. Relaxed: it may overtake earlier puts; call shmemd_fence

@@ -5,8 +5,10 @@
  * (impl/spin.h).
  *
  * A call with `_for` in its name, here and in the other headers, compares the time with its limit
- * `ns` at every 64th poll of a word or slot. So with ns = 0 a call ends after some 65 polls. The
- * calls of wait_sets.h count passes over their array in place of polls, as it says there. */
+ * `ns` at every 64th poll of a word or slot. So with ns = 0 a wait ends after some 65 polls. The
+ * calls of wait_sets.h count passes over their array in place of polls, as it says there. The limit
+ * is that of each wait: a barrier over NICs waits for one channel after the other, then for flags,
+ * and counts each from its beginning. */
 #ifndef SHMEMD_WAIT_H
 #define SHMEMD_WAIT_H
 

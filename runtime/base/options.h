@@ -106,7 +106,8 @@ typedef struct shmemhi_options {
 
 /* Read the environment. Warns through log about SHMEMH_* names that are not options. All fields are
  * valid also after a failure: an option with an unusable value has its default.
- * Returns  SHMEMH_OK; ERR_OPTION (text: name, value, what is allowed; of the first such option). */
+ * Returns  SHMEMH_OK; ERR_OPTION (text, of the first such option: its name, its value or, of a text
+ *          that is too long, the length, and what is allowed). */
 int shmemhi_options_read(shmemhi_options_t *opt, const shmemhi_log_t *log, shmemhi_err_t *err);
 
 /* Print the table: name, default, value in force, help. */

@@ -54,7 +54,8 @@ static void set_stride(const shmemh_t *job, const shmemhi_team_t *team, shmemd_c
 	ctx->mapped_stride = stride;
 	ctx->n_strided = (uint32_t)team->mapped_span;
 	ctx->n_strided_amos = ctx->flags & SHMEMD_CTX_SM_ATOMICS ? ctx->n_strided : 0;
-	ctx->n_strided_signals = ctx->flags & SHMEMD_CTX_MIXED_TRANSPORT ? 0 : ctx->n_strided;
+	ctx->n_strided_puts_with_signal =
+		ctx->flags & SHMEMD_CTX_MIXED_TRANSPORT ? 0 : ctx->n_strided;
 }
 
 int shmemhi_team_write_ctx(shmemh_t *job, shmemhi_team_t *team)

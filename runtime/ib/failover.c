@@ -16,7 +16,7 @@
 /* The queue pair of a left path is not destroyed, and its memory not reused, for this long: a
  * doorbell for it may still reach the NIC, and a waiter may still be between its load of a CQE and
  * its load of `path` (impl/switch.h). */
-#define DOORBELL_NS ((uint64_t)20 * 1000 * 1000)
+#define REUSE_NS ((uint64_t)20 * 1000 * 1000)
 
 /* After this time the service carries out an order that no thread of the program has. */
 #define SERVE_NS ((uint64_t)1000 * 1000)
@@ -74,8 +74,8 @@ static void end_exposure(shmemhi_failover_t *s, shmemhi_endpoint_t *e)
 	e->is_exposed = 0;
 }
 
-/* cause: for which the path is left. Both ends of a path stop it, and both count a failure that
- * nothing explains, whichever of them has noticed it. */
+/* cause: for which the path is left. Both ends of a path stop it, whichever has noticed the
+ * failure, and each counts it unless something at this end explains it. */
 static bool stop(shmemhi_failover_t *s, shmemhi_route_t *route, shmemhi_endpoint_t *e,
 		 uint32_t cause)
 {
@@ -115,9 +115,9 @@ static bool query(shmemhi_failover_t *s, shmemhi_endpoint_t *e, uint64_t *execut
 	return true;
 }
 
-/* The steps of a fence. A NIC that failed is dead: it executes no command, and writes nothing. */
-static bool fence(shmemhi_failover_t *s, shmemhi_route_t *route, const shmemhi_switch_action_t *a,
-		  shmemhi_switch_event_t *result)
+/* One step of a fence. A NIC that failed is dead: it executes no command, and writes nothing. */
+static bool fence_step(shmemhi_failover_t *s, shmemhi_route_t *route,
+		       const shmemhi_switch_action_t *a, shmemhi_switch_event_t *result)
 {
 	shmemhi_endpoint_t *e = find(route, a->path);
 	uint64_t executed = 0;
@@ -171,7 +171,7 @@ void shmemhi_reap(shmemhi_failover_t *s, shmemhi_route_t *route)
 {
 	shmemhi_endpoint_t *e = route->endpoints, *next;
 
-	if (shmemhi_now() - route->used_since < DOORBELL_NS)
+	if (shmemhi_now() - route->used_since < REUSE_NS)
 		return;
 	for (; e; e = next) {
 		next = e->next;
@@ -431,7 +431,7 @@ static bool execute(void *self, int pe, uint32_t k, const shmemhi_switch_action_
 	case SHMEMHI_ACT_END:
 		return order(s, pe, k, a, result);
 	default:
-		return fence(s, route, a, result);
+		return fence_step(s, route, a, result);
 	}
 }
 

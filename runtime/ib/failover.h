@@ -117,7 +117,8 @@ typedef struct shmemhi_route {
 	shmemhi_endpoint_t *used;      /* of the latest order that was carried out */
 	uint64_t retry_at, backoff;    /* PREPARE or CONNECT failed: when to try PREPARE again */
 	uint32_t epoch;                /* of the latest order */
-	uint32_t n_silent;             /* paths that failed although both ports are up */
+	uint32_t n_silent;             /* failures that nothing at this end explains:
+					  shmemhi_count_silent_failure */
 	uint64_t used_since;           /* when `used` was set */
 	uint64_t unresolved_at;        /* when the latest failed look-up was answered */
 	uint32_t n_unresolved;         /* paths that ended since then because the cached failed

@@ -8,8 +8,8 @@
  * ports, or of a queue pair. After the first such failure of a channel the next path uses the same
  * ports. After each further one, one end changes its port, so that the ends try the combinations of
  * their ports: if the failed path has an even number, the PE with the lower number changes its
- * port, else the other one. Each end counts such failures, whichever of the two has noticed them.
- */
+ * port, else the other one. Each end counts such failures, whichever of the two has noticed them,
+ * unless its own port explains the failure. */
 #include <string.h>
 #include "base/clock.h"
 #include "ib/failover.h"

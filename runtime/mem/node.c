@@ -283,8 +283,8 @@ static int try_map(shmemhi_mem_t *mem, int fd, shmemhi_err_t *err)
 	return status;
 }
 
-/* Can this PE map the memory of pe? fd: the descriptor that pe sent; -1: none arrived, for the
- * reason `why`. */
+/* Can this PE map the memory of pe? fd: the descriptor that pe sent; -1: none arrived. `why`: the
+ * first failure of the exchange, which names the PE that it was about: this one or another. */
 static bool prove_one(shmemh_t *job, const opening_t *o, int pe, int fd, shmemhi_err_t why)
 {
 	int ok = 0;

@@ -107,7 +107,7 @@ static void fill_memory(int pe)
 	/* In some runs as equally distant heaps, in others by the table alone. */
 	c->mapped_stride = (int64_t)sizeof(*m);
 	c->n_strided = (dims.src_skew ^ dims.dst_skew) & 1 ? c->mapped_span : 0;
-	c->n_strided_amos = c->n_strided_signals = c->n_strided;
+	c->n_strided_amos = c->n_strided_puts_with_signal = c->n_strided;
 }
 
 /* For traces. */

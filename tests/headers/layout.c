@@ -65,7 +65,7 @@ AT(shmemd_ctx_t, switch_order, 176);
 AT(shmemd_ctx_t, mapped_stride, 184);
 AT(shmemd_ctx_t, faults, 192);
 AT(shmemd_ctx_t, n_strided_amos, 200);
-AT(shmemd_ctx_t, n_strided_signals, 204);
+AT(shmemd_ctx_t, n_strided_puts_with_signal, 204);
 SIZE(shmemd_ctx_t, 208);
 
 AT(shmemd_key_t, key, 0);

@@ -135,6 +135,36 @@ static int signal_of_refused(pes_t *pes)
 }
 
 /* No word of an addition of no elements need be inside. */
+/* Two mistakes: the context counts, since without one there may be no place for a record. */
+SHMEMD_KERNEL(no_context_kernel, call_params_t, p)
+{
+	shmemd_ctx_t none = p.ctx;
+
+	none.version = 0;
+	none.latch = 0;
+	none.error = 0;
+	*p.result = shmemd_wait_until_u64(&none, (const uint64_t *)(const void *)(p.target + 1),
+					  SHMEMD_CMP_EQ, 0);
+}
+
+static int no_context(pes_t *pes)
+{
+	call_params_t p;
+	int *result;
+
+	if (pes->is_emulated)
+		return pes_skip(pes, "a mistake without a record ends an emulated run");
+	if (call_params(pes, &p))
+		return 1;
+	PES_ALLOC(pes, p.target, char, 16, 0);
+	PES_RUN(pes, no_context_kernel, 1, 1, p);
+	result = (int *)pes_read(pes, p.result, sizeof(*result));
+	if (result == NULL)
+		return 1;
+	PES_EQ(pes, *result, SHMEMD_ERR_BAD_CONTEXT);
+	return 0;
+}
+
 SHMEMD_KERNEL(add_nothing_kernel, call_params_t, p)
 {
 	shmemd_add_tile_bulk(&p.ctx, p.target, p.source, 0, SHMEMD_BULK_U32, shmemd_my_pe(&p.ctx));
@@ -532,6 +562,7 @@ int main(int argc, char **argv)
 		PES_TEST(outside_of_allocations),
 		PES_TEST(signal_of_refused),
 		PES_TEST(add_nothing),
+		PES_TEST(no_context),
 		PES_TEST(bad_tiles),
 		PES_TEST(groups),
 		PES_TEST(grids),

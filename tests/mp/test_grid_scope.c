@@ -199,9 +199,9 @@ SHMEMD_KERNEL(get_kernel, grid_params_t, p)
 /* Each block its part, the last first; then one signal for all. */
 SCOPE_STEP void put_tiles(const grid_params_t *p, shmemd_grid_t grid, uint64_t value)
 {
-	uint32_t each = (p->nbytes + grid.n_blocks - 1) / grid.n_blocks;
-	uint32_t at = each * (grid.n_blocks - 1 - grid.block);
-	uint32_t left = at < p->nbytes ? p->nbytes - at : 0;
+	size_t each = (p->nbytes + grid.n_blocks - 1) / grid.n_blocks;
+	size_t at = each * (grid.n_blocks - 1 - grid.block);
+	size_t left = at < p->nbytes ? p->nbytes - at : 0;
 
 	shmemd_putmem_nbi_group(&p->ctx, grid.group, p->dst + at, p->src + at,
 				left < each ? left : each, right_of(p));

@@ -135,7 +135,7 @@ static void no_nic(shmemd_ctx_t *ctx)
 	ctx->n_channels = 0;
 	ctx->first_mapped = 0;
 	ctx->mapped_span = (uint32_t)ctx->n_pes;
-	ctx->n_strided = ctx->n_strided_amos = ctx->n_strided_signals = 0;
+	ctx->n_strided = ctx->n_strided_amos = ctx->n_strided_puts_with_signal = 0;
 	ctx->flags &= ~(SHMEMD_CTX_NIC | SHMEMD_CTX_MIXED_TRANSPORT);
 }
 
@@ -197,7 +197,7 @@ static int no_atomics(pes_t *pes)
 	}
 	p.pe = pes->pe; /* an address that is computed */
 	p.ctx.first_mapped = (uint32_t)pes->pe;
-	p.ctx.mapped_span = p.ctx.n_strided = p.ctx.n_strided_signals = 1;
+	p.ctx.mapped_span = p.ctx.n_strided = p.ctx.n_strided_puts_with_signal = 1;
 	for (what = N_MAPPED; what < N_ALL; what++) {
 		if (expect_failure(pes, &p, what, SHMEMD_ERR_NO_ATOMICS))
 			return 1;
@@ -247,7 +247,7 @@ static int reversed_team(pes_t *pes)
 	p.ctx.first_mapped = 0;
 	p.ctx.mapped_span = (uint32_t)pes->n_pes;
 	if (p.ctx.n_strided != n)
-		p.ctx.n_strided = p.ctx.n_strided_amos = p.ctx.n_strided_signals = 0;
+		p.ctx.n_strided = p.ctx.n_strided_amos = p.ctx.n_strided_puts_with_signal = 0;
 	p.ctx.mapped_stride = -p.ctx.mapped_stride;
 	p.ctx.flags &= ~SHMEMD_CTX_WORLD_NUMBERS;
 	p.ctx.my_pe = pes->n_pes - 1 - pes->pe;
@@ -296,7 +296,7 @@ static int words_of_the_flags(pes_t *pes)
 		return 1;
 	PES_EQ(pes, p.ctx.n_strided_amos,
 	       p.ctx.flags & SHMEMD_CTX_SM_ATOMICS ? p.ctx.n_strided : 0);
-	PES_EQ(pes, p.ctx.n_strided_signals,
+	PES_EQ(pes, p.ctx.n_strided_puts_with_signal,
 	       p.ctx.flags & SHMEMD_CTX_MIXED_TRANSPORT ? 0 : p.ctx.n_strided);
 	return 0;
 }

@@ -373,7 +373,7 @@ static void fill_mapped(shmemd_ctx_t *c)
 		return;
 	c->n_strided = c->mapped_span;
 	c->n_strided_amos = c->flags & SHMEMD_CTX_SM_ATOMICS ? c->n_strided : 0;
-	c->n_strided_signals = c->flags & SHMEMD_CTX_MIXED_TRANSPORT ? 0 : c->n_strided;
+	c->n_strided_puts_with_signal = c->flags & SHMEMD_CTX_MIXED_TRANSPORT ? 0 : c->n_strided;
 	c->mapped_stride = rig_pes[1].heap - rig_pes[0].heap;
 }
 

@@ -298,7 +298,7 @@ MISTAKES = [
      "shmemdi_sq_submit(c, reserved, how)}};",
      "ring_when", "lanes_wait_together"),
     ("STRIDE_FLUSH", "put with signal at the stride: stores do not wait for RDMA before them",
-     "impl/xport.h", ": {{ctx->n_strided_signals|ctx->n_strided}});",
+     "impl/xport.h", ": {{ctx->n_strided_puts_with_signal|ctx->n_strided}});",
      "ring_signal", "failed_flush"),
     ("IDLE_HALF", "put with signal: threads that have a unit to copy are taken for idle",
      "impl/op.h", "op.g.rank >= (uint32_t)op.nbytes / {{16|32}};",

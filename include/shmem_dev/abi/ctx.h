@@ -174,11 +174,12 @@ typedef struct shmemd_ctx {
 	shmemd_faults_t *faults; /* count of reports to the host, followed by a report for each
 				    channel, pinned host memory; NULL without SHMEMD_CTX_FT */
 	/* Since 1.4. n_strided, or 0 if the stride alone does not make the operation one of the
-	 * calling threads: for atomics and signals that add, without SHMEMD_CTX_SM_ATOMICS; for
-	 * signals that are stored after data, with SHMEMD_CTX_MIXED_TRANSPORT. So each operation
-	 * finds out by one comparison (shmemdi_is_at_stride). */
+	 * calling threads: of atomics, signals that add and puts with such a signal, without
+	 * SHMEMD_CTX_SM_ATOMICS; of puts with a signal that is stored, with
+	 * SHMEMD_CTX_MIXED_TRANSPORT. So each operation finds out by one comparison
+	 * (shmemdi_is_at_stride). */
 	uint32_t n_strided_amos;
-	uint32_t n_strided_signals;
+	uint32_t n_strided_puts_with_signal;
 } shmemd_ctx_t;
 
 SHMEMD_STATIC_ASSERT(sizeof(shmemd_ctx_t) == 208, "ABI: shmemd_ctx_t");

@@ -8,10 +8,10 @@
 /* What device functions return. Host functions share the number space (shmemh_status). */
 enum shmemd_status {
 	SHMEMD_OK = 0, /* done, as the contract of the function says */
-	/* The time limit of the call, or SHMEMH_TIMEOUT, passed first. What was posted stays under
-	 * way. A wait, sync, barrier or quiet may be called again; a put_signal or an atomic must
-	 * not, since its update may be posted already (amo.h), except where signal.h says that
-	 * nothing was sent. */
+	/* The time limit of the call, or SHMEMH_TIMEOUT, passed in one of its waits. What was
+	 * posted stays under way. A wait, sync, barrier or quiet may be called again; a put_signal
+	 * or an atomic must not, since its update may be posted already (amo.h), except where
+	 * signal.h says that nothing was sent. */
 	SHMEMD_ERR_TIMEOUT = 1,
 	/* A PE of the team died or left, or fail-over found no path to it (shmemd_failed_pe), or
 	 * this PE was cut off from all. */

@@ -170,9 +170,9 @@
  *                                        with one copy for a unit
  *   SHMEMD_FN_ANY_PEER_WAIT              the same for such an operation that waits for an answer
  *                                        (get, fetch, flush)
- *   SHMEMD_FN_COLD                       stands before a function that waits, that handles an
- *                                        error, that is seldom called, or that is too large for
- *                                        each call (shmemdi_copy_any). On GPUs it is never inline
+ *   SHMEMD_FN_CALL                       stands before a function that is never inline on GPUs, in
+ *                                        no form of the NIC path: it waits, handles an error, is
+ *                                        seldom called, or would be too large inline
  *   SHMEMD_ARCH_INDIRECT(f)              the function f, to be called through a pointer: the
  *                                        compiler then does not allocate its registers together
  *                                        with those of the caller. For calls that are seldom

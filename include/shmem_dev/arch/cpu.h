@@ -27,7 +27,7 @@
 /* Functions that cuda.h keeps out of line. */
 #define SHMEMD_FN_ANY_PEER SHMEMD_FN
 #define SHMEMD_FN_ANY_PEER_WAIT SHMEMD_FN
-#define SHMEMD_FN_COLD SHMEMD_FN
+#define SHMEMD_FN_CALL SHMEMD_FN
 
 #define SHMEMD_ARCH_INDIRECT(f) f
 

@@ -26,7 +26,7 @@
  * flushes. Each is some hundred instructions, so by default a unit has one copy of each, which
  * takes its operands by value. A unit that defines SHMEMD_NIC_INLINE before it includes anything
  * has the first kind inline at each call: fewer cycles by NIC, larger kernels. With SHMEMD_NO_NIC
- * there is no NIC path in them, and all are inline. SHMEMD_FN_COLD: what waits, fails or is seldom
+ * there is no NIC path in them, and all are inline. SHMEMD_FN_CALL: what waits, fails or is seldom
  * needed, on every path. Never inline: in the way of what is frequent it would cost instruction
  * fetches and registers. */
 #if defined(SHMEMD_NIC_INLINE) || defined(SHMEMD_NO_NIC)
@@ -39,7 +39,7 @@
 #else
 #define SHMEMD_FN_ANY_PEER_WAIT static __device__ __noinline__
 #endif
-#define SHMEMD_FN_COLD static __device__ __noinline__
+#define SHMEMD_FN_CALL static __device__ __noinline__
 
 /* SHMEMD_ARCH_INDIRECT(f): f, for a call from frequent code that is seldom made, or that waits for
  * a trip over the network. ptxas allocates the registers of a function that it knows together with

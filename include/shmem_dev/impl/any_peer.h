@@ -37,7 +37,8 @@
 #include <shmem_dev/impl/quiet.h>
 #include <shmem_dev/impl/select.h>
 
-/* SHMEMDI_BY_POINTER(f): f, to be called through a pointer where it has a NIC path to wait for. */
+/* SHMEMDI_BY_POINTER(f): f, to be called through a pointer; in a unit with SHMEMD_NO_NIC, where f
+ * has no NIC path, directly. */
 #ifdef SHMEMD_NO_NIC
 #define SHMEMDI_BY_POINTER(f) f
 #else
@@ -261,7 +262,7 @@ SHMEMD_FN shmemdi_transfer_t shmemdi_put_any(const shmemd_ctx_t *ctx, shmemdi_op
 }
 
 /* The same by NIC, for callers that have checked the put: to a PE that is not mapped, or before a
- * signal that a NIC adds. */
+ * signal that a NIC adds. Check builds check it again. */
 SHMEMD_FN int shmemdi_put_by_nic(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
 	return shmemdi_put_to_target(ctx, shmemdi_target_by_nic(ctx, op.pe, ctx->channel), op,

@@ -48,7 +48,7 @@ SHMEMD_FN int shmemdi_bounce_pass(const shmemdi_chan_t *c, uint64_t word, uint64
  * complete. The time limit does not end the wait while an earlier user has the buffer
  * (shmemdi_bounce_pass). Coalesced lanes draw adjacent tickets together, so that none of them waits
  * for another. */
-SHMEMD_FN_COLD int shmemdi_bounce_take(const shmemdi_chan_t *c, shmemdi_call_t call,
+SHMEMD_FN_CALL int shmemdi_bounce_take(const shmemdi_chan_t *c, shmemdi_call_t call,
 				       uint64_t ticket)
 {
 	shmemdi_spin_t spin = shmemdi_spin(shmemdi_limit_default(c->ctx, c->pe));

@@ -28,7 +28,7 @@
  *
  * With 8 buffers and loads 6 pieces ahead of the stores, the buffer to refill is that of the
  * third-last store: wait until all stores but the last two have read their buffers. */
-SHMEMD_FN_COLD void shmemdi_bulk_pipe(char *to, const char *from, size_t nbytes, char *shared,
+SHMEMD_FN_CALL void shmemdi_bulk_pipe(char *to, const char *from, size_t nbytes, char *shared,
 				      size_t shared_nbytes)
 {
 	uint64_t *bars = (uint64_t *)(void *)shared;
@@ -163,7 +163,7 @@ SHMEMD_FN void shmemdi_tile_posted(shmemd_group_t g)
 
 /* A tile to any PE, by the engine or without. Takes the context in memory, and the number of the
  * caller's channel. */
-SHMEMD_FN_COLD void shmemdi_put_tile_any(const shmemd_ctx_t *device_copy, uint32_t k,
+SHMEMD_FN_CALL void shmemdi_put_tile_any(const shmemd_ctx_t *device_copy, uint32_t k,
 					 shmemdi_op_t op)
 {
 	shmemd_ctx_t copy;
@@ -307,7 +307,7 @@ SHMEMD_FN int shmemdi_words_check(const shmemdi_words_t *w, uint32_t width)
 }
 
 /* An atomic for each word, by the threads of the group. */
-SHMEMD_FN_COLD int shmemdi_words_add_all(shmemdi_words_t w, uint32_t rank, uint32_t size)
+SHMEMD_FN_CALL int shmemdi_words_add_all(shmemdi_words_t w, uint32_t rank, uint32_t size)
 {
 	uint32_t width = w.element == SHMEMD_BULK_U64 ? 8 : 4;
 	int status = shmemdi_words_check(&w, width);
@@ -356,7 +356,7 @@ SHMEMD_FN int shmemdi_check_select_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op
 	return shmemdi_select_amo(ctx, ctx->flags, op.call, op.sym, op.pe, base);
 }
 
-SHMEMD_FN_COLD void shmemdi_add_tile_any(const shmemd_ctx_t *device_copy, uint32_t k,
+SHMEMD_FN_CALL void shmemdi_add_tile_any(const shmemd_ctx_t *device_copy, uint32_t k,
 					 shmemdi_op_t op, int element)
 {
 	shmemd_ctx_t copy;

@@ -254,6 +254,8 @@ SHMEMD_FN int shmemdi_check_word(const shmemd_ctx_t *ctx, shmemdi_call_t call, c
 {
 	if (!SHMEMDI_CHECKING || (uintptr_t)sym % width == 0)
 		return shmemdi_check_range(ctx, call, sym, width);
+	if (shmemdi_check_ctx(ctx, call) != SHMEMD_OK)
+		return SHMEMD_ERR_BAD_CONTEXT;
 	return shmemdi_record(ctx, call, SHMEMD_ERR_UNALIGNED, -1, sym, width, 0);
 }
 
@@ -262,6 +264,8 @@ SHMEMD_FN int shmemdi_check_enum(const shmemd_ctx_t *ctx, shmemdi_call_t call, i
 {
 	if (!SHMEMDI_CHECKING || (value >= 0 && value <= last))
 		return SHMEMD_OK;
+	if (shmemdi_check_ctx(ctx, call) != SHMEMD_OK)
+		return SHMEMD_ERR_BAD_CONTEXT;
 	return shmemdi_record(ctx, call, SHMEMD_ERR_BAD_ARGUMENT, -1, 0, (uint64_t)(int64_t)value,
 			      (uint64_t)last);
 }

@@ -213,7 +213,7 @@ SHMEMD_FN void shmemdi_copy_piece(shmemd_group_t g, char *dst, const char *src, 
 #define SHMEMDI_COPY_PIECE ((size_t)1 << 30)
 
 /* Any alignment, any size. If nbytes is 0 the pointers are not used, and may be null. */
-SHMEMD_FN_COLD void shmemdi_copy_any(shmemd_group_t g, char *dst, const char *src, size_t nbytes)
+SHMEMD_FN_CALL void shmemdi_copy_any(shmemd_group_t g, char *dst, const char *src, size_t nbytes)
 {
 	if (shmemdi_copy_is_word(dst, src, nbytes)) {
 		if (g.rank == 0)

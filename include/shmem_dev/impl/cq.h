@@ -33,7 +33,7 @@ typedef struct shmemdi_ticket {
 /* Consume the next CQE, or a later one that was found by probing ahead, if the NIC has written it
  * and no other thread is reading CQEs. done: as loaded just before. Returns whether `done` has
  * moved. */
-SHMEMD_FN_COLD int shmemdi_cq_consume(const shmemdi_chan_t *c, shmemdi_call_t call, uint64_t done)
+SHMEMD_FN_CALL int shmemdi_cq_consume(const shmemdi_chan_t *c, shmemdi_call_t call, uint64_t done)
 {
 	uint64_t now;
 
@@ -149,7 +149,7 @@ SHMEMD_FN int shmemdi_cq_poll(const shmemdi_chan_t *c, shmemdi_call_t call, shme
  * that was waited for, 0: none. A record that is there already stays. With SHMEMD_CTX_FT such a
  * time limit is also reported to the host as a suspicion, since the NIC may have failed without a
  * CQE. Returns status. */
-SHMEMD_FN_COLD int shmemdi_record_channel_error(const shmemdi_chan_t *c, shmemdi_call_t call,
+SHMEMD_FN_CALL int shmemdi_record_channel_error(const shmemdi_chan_t *c, shmemdi_call_t call,
 						int status, uint32_t end, int is_named)
 {
 	c = (const shmemdi_chan_t *)shmemd_arch_as_local(c);
@@ -162,7 +162,7 @@ SHMEMD_FN_COLD int shmemdi_record_channel_error(const shmemdi_chan_t *c, shmemdi
 }
 
 /* Wait for a ticket. */
-SHMEMD_FN_COLD int shmemdi_cq_wait(shmemdi_ref_t ref, shmemdi_call_t call, shmemdi_ticket_t t,
+SHMEMD_FN_CALL int shmemdi_cq_wait(shmemdi_ref_t ref, shmemdi_call_t call, shmemdi_ticket_t t,
 				   shmemdi_limit_t limit)
 {
 	shmemdi_spin_t spin = shmemdi_spin(limit);

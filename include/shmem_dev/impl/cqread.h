@@ -69,7 +69,7 @@ SHMEMD_FN uint32_t shmemdi_cqes_due(uint64_t ready, uint32_t next, uint32_t dept
  * `done`. If more than depth / 8 WQEBBs are outstanding, also probe two later CQEs, an eighth and
  * half of the outstanding CQEs further on: a success there completes everything before it.
  * Coalesced lanes share a CQE, so CQEs can be far fewer than WQEBBs. */
-SHMEMD_FN_COLD uint64_t shmemdi_cq_read(const shmemdi_chan_t *c, shmemdi_call_t call, uint64_t done)
+SHMEMD_FN_CALL uint64_t shmemdi_cq_read(const shmemdi_chan_t *c, shmemdi_call_t call, uint64_t done)
 {
 	c = (const shmemdi_chan_t *)shmemd_arch_as_local(c);
 	shmemdi_line_t line = shmemdi_line(c->ch);

@@ -81,7 +81,7 @@ SHMEMD_FN void shmemdi_record_site(shmemd_error_t *err, const char *site)
 
 /* Write the record if this is the first error. `status` goes last, with release: a host thread
  * that polls it concurrently never reads half a record. Returns status. */
-SHMEMD_FN_COLD int shmemdi_record(const shmemd_ctx_t *ctx, shmemdi_call_t call, int status, int pe,
+SHMEMD_FN_CALL int shmemdi_record(const shmemd_ctx_t *ctx, shmemdi_call_t call, int status, int pe,
 				  const void *addr, uint64_t value, uint64_t wanted)
 {
 	shmemd_error_t *err = ctx->error;
@@ -117,7 +117,7 @@ SHMEMD_FN void shmemdi_latch(const shmemd_ctx_t *ctx, int status)
 }
 
 /* The same apart from the caller, which then has no atomic of its own (impl/any_peer.h). */
-SHMEMD_FN_COLD int shmemdi_latch_apart(const shmemd_ctx_t *ctx, int status)
+SHMEMD_FN_CALL int shmemdi_latch_apart(const shmemd_ctx_t *ctx, int status)
 {
 	shmemdi_latch(ctx, status);
 	return status;

@@ -163,7 +163,9 @@ SHMEMD_FN void shmemdi_fence_before_flags(shmemdi_call_t call, int signals)
 
 /* The status of the sync before `next`. The flag that was sent last is that of sync next - 1, and
  * has it in STATUS; or this call repeats a sync that timed out: then the flag is that of `next`,
- * and has it in BEFORE. */
+ * and has it in BEFORE. In a job without NICs the word may also be that of an earlier sync, or 0,
+ * since a unit with the NIC path does not write it there: both say OK, as all flags of such a job.
+ */
 SHMEMD_FN uint32_t shmemdi_flag_before(uint64_t last, uint64_t next)
 {
 	return SHMEMD_SYNC_FLAG_NUMBER(last) == next ? SHMEMD_SYNC_FLAG_BEFORE(last)
@@ -231,7 +233,7 @@ SHMEMD_FN int shmemdi_sync_steps(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 }
 
 /* Where NICs reach members: a call, since it waits for the network anyway. */
-SHMEMD_FN_COLD int shmemdi_sync_nic(const shmemd_ctx_t *device_copy, shmemdi_call_t call,
+SHMEMD_FN_CALL int shmemdi_sync_nic(const shmemd_ctx_t *device_copy, shmemdi_call_t call,
 				    shmemd_group_t g, shmemdi_limit_t limit, uint32_t k)
 {
 	return shmemdi_sync_steps(device_copy, call, g, limit, k, 1);

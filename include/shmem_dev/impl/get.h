@@ -88,7 +88,7 @@ SHMEMD_FN int shmemdi_get_unregistered(const shmemdi_ep_t *ep, shmemdi_call_t ca
 }
 
 /* get, nbytes not 0. If it does not block, it may return before registered memory is written. */
-SHMEMD_FN_COLD int shmemdi_nic_get(shmemdi_ref_t ref, shmemdi_call_t call, char *dst,
+SHMEMD_FN_CALL int shmemdi_nic_get(shmemdi_ref_t ref, shmemdi_call_t call, char *dst,
 				   const char *src, uint64_t nbytes, shmemdi_how_t how)
 {
 	shmemdi_ep_t value, *ep = &value;
@@ -153,7 +153,7 @@ typedef struct shmemdi_result {
 } shmemdi_result_t;
 
 /* kind (shmemdi_word_kind) on a word: returns its value before. FETCH and LOAD change nothing. */
-SHMEMD_FN_COLD shmemdi_result_t shmemdi_nic_fetch(shmemdi_ref_t ref, shmemdi_call_t call,
+SHMEMD_FN_CALL shmemdi_result_t shmemdi_nic_fetch(shmemdi_ref_t ref, shmemdi_call_t call,
 						  const char *sym, uint32_t width, int kind,
 						  uint64_t value, uint64_t cond)
 {

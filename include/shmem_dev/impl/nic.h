@@ -42,7 +42,7 @@ SHMEMD_FN shmemdi_ep_t shmemdi_ep_k(const shmemd_ctx_t *ctx, int pe, uint32_t k)
 }
 
 /* The same, for a function that waits, is seldom called or need not be fast. */
-SHMEMD_FN_COLD void shmemdi_ep_load(shmemdi_ref_t ref, shmemdi_ep_t *ep)
+SHMEMD_FN_CALL void shmemdi_ep_load(shmemdi_ref_t ref, shmemdi_ep_t *ep)
 {
 	ep = (shmemdi_ep_t *)shmemd_arch_as_local(ep);
 	shmemdi_chan_load(ref, &ep->c);

@@ -20,7 +20,7 @@ SHMEMD_FN uint64_t shmemdi_packed_half(uint32_t part, uint32_t epoch)
 }
 
 /* By NIC: one WQE that carries the 16 bytes. Converged lanes share a reservation and a doorbell. */
-SHMEMD_FN_COLD int shmemdi_nic_packed(shmemdi_ref_t ref, shmemdi_call_t call, const char *slot,
+SHMEMD_FN_CALL int shmemdi_nic_packed(shmemdi_ref_t ref, shmemdi_call_t call, const char *slot,
 				      uint64_t lo, uint64_t hi)
 {
 	shmemdi_how_t how = {SHMEMD_RING_DEFAULT, 0, 0, 0};
@@ -86,7 +86,7 @@ SHMEMD_FN int shmemdi_packed_check(const shmemd_ctx_t *ctx, shmemdi_call_t call,
 
 /* A wait after its first polls. The last look makes the outcome definite, as in
  * shmemdi_wait_loop. */
-SHMEMD_FN_COLD shmemdi_result_t shmemdi_packed_wait_long(const shmemd_ctx_t *ctx,
+SHMEMD_FN_CALL shmemdi_result_t shmemdi_packed_wait_long(const shmemd_ctx_t *ctx,
 							 shmemdi_call_t call, const void *slot,
 							 uint32_t epoch, shmemdi_limit_t limit)
 {

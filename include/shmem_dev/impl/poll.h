@@ -162,7 +162,7 @@ SHMEMD_FN int shmemdi_wait_seen(const shmemd_ctx_t *ctx, shmemdi_call_t call, sh
 }
 
 /* A wait after its first polls, as a call. */
-SHMEMD_FN_COLD int shmemdi_wait_long(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi_cond_t c,
+SHMEMD_FN_CALL int shmemdi_wait_long(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi_cond_t c,
 				     shmemdi_limit_t limit)
 {
 	shmemdi_spin_t spin = shmemdi_spin(limit);

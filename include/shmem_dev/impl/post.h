@@ -217,7 +217,7 @@ SHMEMD_FN int shmemdi_wr_start(const shmemdi_chan_t *c, shmemdi_call_t call,
 
 /* Write a work request from the reservation's WQEBB `wqebb` on, as request number `request` of the
  * reservation, and the DUMP that follows a READ or a fetching atomic. Returns their WQEBBs. */
-SHMEMD_FN_COLD uint32_t shmemdi_wr_write(const shmemdi_ep_t *ep,
+SHMEMD_FN_CALL uint32_t shmemdi_wr_write(const shmemdi_ep_t *ep,
 					 const shmemdi_reservation_t *reserved, uint32_t wqebb,
 					 uint32_t request, const shmemdi_wr_t *wr,
 					 const char *local)
@@ -314,7 +314,7 @@ typedef int shmemdi_wr_post_t(const shmemdi_ep_t *ep, shmemdi_call_t call, const
 
 /* Post work requests that need no bounce buffer, for the calling lane alone. After a failure
  * nothing is posted. */
-SHMEMD_FN_COLD int shmemdi_wr_post_alone(const shmemdi_ep_t *ep, shmemdi_call_t call,
+SHMEMD_FN_CALL int shmemdi_wr_post_alone(const shmemdi_ep_t *ep, shmemdi_call_t call,
 					 const shmemdi_wrs_t *wrs, shmemdi_posted_t *posted)
 {
 	ep = (const shmemdi_ep_t *)shmemd_arch_as_local(ep);
@@ -327,7 +327,7 @@ SHMEMD_FN_COLD int shmemdi_wr_post_alone(const shmemdi_ep_t *ep, shmemdi_call_t 
 /* Post any work requests; lanes that may be are coalesced. After a failure nothing is posted. If
  * the channel fails after a bounce buffer was taken, the buffer stays taken: nothing is posted on
  * that channel any more. */
-SHMEMD_FN_COLD int shmemdi_wr_post(const shmemdi_ep_t *ep, shmemdi_call_t call,
+SHMEMD_FN_CALL int shmemdi_wr_post(const shmemdi_ep_t *ep, shmemdi_call_t call,
 				   const shmemdi_wrs_t *wrs, shmemdi_posted_t *posted)
 {
 	uint32_t wqebbs = shmemdi_wrs_wqebbs(ep, wrs);

@@ -193,7 +193,7 @@ SHMEMD_FN shmemdi_put_keys_t shmemdi_word_keys(const shmemdi_ep_t *ep, shmemdi_w
 
 /* Each lane that is converged here stores or updates a word of its own. Those on one channel, with
  * WQEs of one length and the same `how`, share a reservation and a doorbell. */
-SHMEMD_FN_COLD int shmemdi_nic_word_lanes(shmemdi_ref_t ref, shmemdi_call_t call,
+SHMEMD_FN_CALL int shmemdi_nic_word_lanes(shmemdi_ref_t ref, shmemdi_call_t call,
 					  shmemdi_word_t word, shmemdi_how_t how)
 {
 	shmemdi_ep_t ep = shmemdi_ep_k(ref.ctx, ref.pe, ref.k);
@@ -212,7 +212,7 @@ SHMEMD_FN_COLD int shmemdi_nic_word_lanes(shmemdi_ref_t ref, shmemdi_call_t call
 }
 
 /* The rest of shmemdi_nic_word_post on the slow path: post what the caller has reserved. */
-SHMEMD_FN_COLD int shmemdi_nic_word_slow(shmemdi_ref_t ref, shmemdi_call_t call,
+SHMEMD_FN_CALL int shmemdi_nic_word_slow(shmemdi_ref_t ref, shmemdi_call_t call,
 					 shmemdi_word_t word, shmemdi_how_t how, uint64_t resv)
 {
 	shmemdi_posted_t posted;
@@ -306,7 +306,7 @@ SHMEMD_FN void shmemdi_wr_fill(const shmemdi_ep_t *ep, shmemdi_put_t *put, shmem
 /* Any put: `post` is called for one or two work requests at a time, until all is posted. A thread
  * that posts alone has reserved shmemdi_put_wqebbs() WQEBBs before the call, and found `resv`.
  * Coalesced lanes have not reserved: they reserve together, segment by segment. */
-SHMEMD_FN_COLD int shmemdi_nic_put_segments(shmemdi_ref_t ref, shmemdi_call_t call,
+SHMEMD_FN_CALL int shmemdi_nic_put_segments(shmemdi_ref_t ref, shmemdi_call_t call,
 					    shmemdi_put_t put, uint64_t resv,
 					    shmemdi_wr_post_t *post)
 {
@@ -338,7 +338,7 @@ SHMEMD_FN_COLD int shmemdi_nic_put_segments(shmemdi_ref_t ref, shmemdi_call_t ca
 /* Each lane that is converged here puts data of its own. Lanes on one channel with simple puts of
  * one form (WQEBBs, `how`) share a reservation and a CQE; so do lanes on the general path, segment
  * by segment (shmemdi_wr_post). */
-SHMEMD_FN_COLD int shmemdi_nic_put_lanes(shmemdi_ref_t ref, shmemdi_call_t call, shmemdi_put_t put)
+SHMEMD_FN_CALL int shmemdi_nic_put_lanes(shmemdi_ref_t ref, shmemdi_call_t call, shmemdi_put_t put)
 {
 	shmemdi_ep_t ep = shmemdi_ep_k(ref.ctx, ref.pe, ref.k);
 	uint32_t wqebbs = shmemdi_put_wqebbs(&put);

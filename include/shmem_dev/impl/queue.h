@@ -60,7 +60,7 @@ SHMEMD_FN shmemdi_ref_t shmemdi_ref(const shmemdi_chan_t *c)
 
 /* The channel so named, for a function that waits or need not be fast: one copy of the loads for a
  * unit. */
-SHMEMD_FN_COLD void shmemdi_chan_load(shmemdi_ref_t ref, shmemdi_chan_t *c)
+SHMEMD_FN_CALL void shmemdi_chan_load(shmemdi_ref_t ref, shmemdi_chan_t *c)
 {
 	c = (shmemdi_chan_t *)shmemd_arch_as_local(c);
 	*c = shmemdi_chan(ref.ctx, ref.pe, ref.k);
@@ -203,7 +203,7 @@ SHMEMD_FN void shmemdi_ring_nic(const shmemdi_chan_t *c, uint64_t path, uint64_t
 }
 
 /* The same on any path. The proxy is a thread of the host that polls a word. */
-SHMEMD_FN_COLD void shmemdi_ring(const shmemdi_chan_t *c, uint64_t path, uint64_t queue,
+SHMEMD_FN_CALL void shmemdi_ring(const shmemdi_chan_t *c, uint64_t path, uint64_t queue,
 				 uint64_t doorbell, uint32_t end)
 {
 	if (!(path & SHMEMD_PATH_PROXY)) {
@@ -236,7 +236,7 @@ SHMEMD_FN int shmemdi_is_rung(uint64_t ready, uint64_t rung, uint32_t end)
  * advances `rung` under this lock, and a switch stores to `rung` the index after all that is
  * published. A poster that clears RUNG stores its own first index to `rung`, which is not earlier.
  * So `rung` has changed: the thread fails to take the lock, or finds its WQEBBs covered. */
-SHMEMD_FN_COLD void shmemdi_ring_until(const shmemdi_chan_t *c, uint32_t end)
+SHMEMD_FN_CALL void shmemdi_ring_until(const shmemdi_chan_t *c, uint32_t end)
 {
 	for (;;) {
 		uint64_t ready = shmemd_arch_ld_relaxed_u64(&c->ch->ready), rung;

@@ -79,7 +79,7 @@ SHMEMD_FN int shmemdi_flush_covers(uint64_t flush, uint64_t ready)
 /* Post a READ after everything published, unless the last one covers all of that; one of the
  * coalesced lanes does so. It looks at `ready` after all lanes have arrived: what each of them has
  * posted counts. A channel that has failed is never quiet: it may have dropped a posting. */
-SHMEMD_FN_COLD int shmemdi_flush_post(const shmemdi_ep_t *ep, shmemdi_call_t call)
+SHMEMD_FN_CALL int shmemdi_flush_post(const shmemdi_ep_t *ep, shmemdi_call_t call)
 {
 	shmemdi_lanes_t lanes;
 	int status = SHMEMD_OK;
@@ -198,7 +198,7 @@ SHMEMD_FN int shmemdi_quiet_members(const shmemd_ctx_t *ctx, const shmemdi_quiet
 /* Flush the channels that have a bit in `used`. All threads of the group call it, and each flushes
  * a part of them: it first posts all its READs, then waits for them. Returns this thread's first
  * failure; those of its channels that did not fail are quiet all the same. */
-SHMEMD_FN_COLD int shmemdi_flush_used_channels(const shmemd_ctx_t *device_copy, shmemdi_quiet_t q)
+SHMEMD_FN_CALL int shmemdi_flush_used_channels(const shmemd_ctx_t *device_copy, shmemdi_quiet_t q)
 {
 	int is_world = (device_copy->flags & SHMEMD_CTX_WORLD_NUMBERS) != 0;
 	int status = SHMEMD_OK, now, is_waiting;

@@ -30,7 +30,7 @@ SHMEMD_FN void shmemdi_report(const shmemd_ctx_t *ctx, shmemd_channel_t *ch, uin
 
 /* Report the error of a CQE, with the lock of `done`. Until the path is left, each thread that
  * polls finds this CQE: it is the first with an error, and `done` does not pass it. */
-SHMEMD_FN_COLD void shmemdi_report_error(const shmemd_ctx_t *ctx, shmemd_channel_t *ch, uint32_t i,
+SHMEMD_FN_CALL void shmemdi_report_error(const shmemd_ctx_t *ctx, shmemd_channel_t *ch, uint32_t i,
 					 const char *cqe)
 {
 	uint64_t tail = shmemd_arch_ld_relaxed_u64(cqe + SHMEMD_CQE_TAIL);
@@ -49,7 +49,7 @@ SHMEMD_FN_COLD void shmemdi_report_error(const shmemd_ctx_t *ctx, shmemd_channel
 
 /* A wait has reached the time limit: let the host query the queue pair. It never is a reason to
  * switch, since a slow path is not a lost one. An error that was reported is not replaced. */
-SHMEMD_FN_COLD void shmemdi_report_suspicion(const shmemd_ctx_t *ctx, shmemd_channel_t *ch,
+SHMEMD_FN_CALL void shmemdi_report_suspicion(const shmemd_ctx_t *ctx, shmemd_channel_t *ch,
 					     uint32_t i)
 {
 	uint64_t done = shmemdi_lock(&ch->done);

@@ -71,7 +71,7 @@ SHMEMD_FN const shmemd_ctx_t *shmemdi_on_channel(const shmemd_ctx_t *device_copy
 
 /* An error of selecting a transport. Out of line, so that call sites do not set up the arguments of
  * a record. */
-SHMEMD_FN_COLD int shmemdi_no_way(const shmemd_ctx_t *device_copy, shmemdi_call_t call, int status,
+SHMEMD_FN_CALL int shmemdi_no_way(const shmemd_ctx_t *device_copy, shmemdi_call_t call, int status,
 				  int pe, const void *sym)
 {
 	return shmemdi_record(device_copy, call, status, pe, sym, 0, 0);

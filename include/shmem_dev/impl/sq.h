@@ -147,7 +147,7 @@ SHMEMD_FN void shmemdi_sq_set_used(const shmemdi_chan_t *c)
  * queue is idle, set the channel's bit in `used` first. If the channel has failed, the snapshot's
  * path word has the status, and the error is recorded, also if the channel had failed before the
  * call: the host may have cleared the record since. resv: as for shmemdi_sq_wait_space. */
-SHMEMD_FN_COLD shmemdi_line_t shmemdi_sq_wait_room(shmemdi_ref_t ref, shmemdi_call_t call,
+SHMEMD_FN_CALL shmemdi_line_t shmemdi_sq_wait_room(shmemdi_ref_t ref, shmemdi_call_t call,
 						   uint64_t resv, uint32_t end)
 {
 	shmemdi_chan_t chan, *c = &chan;
@@ -529,7 +529,7 @@ SHMEMD_FN void shmemdi_sq_move(const shmemdi_chan_t *c, shmemdi_written_t *at)
 
 /* By a poster that the plain case below does not cover, by the poster of a flush READ, and for work
  * requests (shmemdi_wr_post_lanes), whose code is small, not fast. Returns the ticket's word. */
-SHMEMD_FN_COLD uint64_t shmemdi_sq_submit_any(shmemdi_chan_t c, shmemdi_written_t at,
+SHMEMD_FN_CALL uint64_t shmemdi_sq_submit_any(shmemdi_chan_t c, shmemdi_written_t at,
 					      shmemdi_how_t how)
 {
 	shmemdi_turn_t turn = shmemdi_turn_now(&at, how.when);

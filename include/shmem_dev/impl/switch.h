@@ -51,7 +51,7 @@
  *   first.
  *   The path word is loaded after the CQE in program order only: both loads are relaxed, and no
  *   fence is between them. That suffices because the host gives the memory of an old queue to
- *   another path no sooner than 20 ms after the switch (runtime/ib/failover.c, DOORBELL_NS).
+ *   another path no sooner than 20 ms after the switch (runtime/ib/failover.c, REUSE_NS).
  *
  *   A thread that was slow to read an order. It finds `carried_out` at that number, or `announced`
  *   at another; or `ready` at another epoch (tests/explore, orders).
@@ -214,7 +214,7 @@ SHMEMD_FN uint32_t shmemdi_move_one(const shmemdi_chan_t *c, shmemdi_move_t *m, 
 }
 
 /* Move the WQEs of [first, end). Returns `m` as it is after the last one. */
-SHMEMD_FN_COLD shmemdi_move_t shmemdi_move_all(shmemdi_chan_t c, shmemdi_move_t m, uint32_t first,
+SHMEMD_FN_CALL shmemdi_move_t shmemdi_move_all(shmemdi_chan_t c, shmemdi_move_t m, uint32_t first,
 					       uint32_t end)
 {
 	SHMEMD_ARCH_NO_UNROLL
@@ -495,7 +495,7 @@ SHMEMD_FN int shmemdi_try_to_help(const shmemdi_chan_t *c, uint64_t ready, uint6
 /* An order is pending: carry it out, if it ends the channel or no other thread can publish there.
  * blocked: NULL, or the channel on which this thread is a poster that waits for space, with the
  * reservation word. */
-SHMEMD_FN_COLD void shmemdi_serve(const shmemd_ctx_t *ctx, const shmemd_channel_t *blocked,
+SHMEMD_FN_CALL void shmemdi_serve(const shmemd_ctx_t *ctx, const shmemd_channel_t *blocked,
 				  uint64_t resv)
 {
 	shmemdi_order_copy_t o;
@@ -534,7 +534,7 @@ SHMEMD_FN int shmemdi_switch_is_pending(const shmemd_ctx_t *ctx)
 /* Look at clock and host memory: is it time to stop, or is there an order to carry out? A wait may
  * take longer than its limit by the time of a switch. blocked, resv: of a poster that waits for
  * space. */
-SHMEMD_FN_COLD int shmemdi_wait_look(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin,
+SHMEMD_FN_CALL int shmemdi_wait_look(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin,
 				     const shmemd_channel_t *blocked, uint64_t resv)
 {
 	int status = shmemdi_spin_look(ctx, spin);

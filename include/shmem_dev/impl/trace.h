@@ -35,7 +35,7 @@ SHMEMD_FN shmemdi_trace_word_t shmemdi_trace_no_word(void)
 }
 
 /* Append an event. */
-SHMEMD_FN_COLD void shmemdi_trace_append(shmemd_latch_t *latch, shmemd_trace_event_t e)
+SHMEMD_FN_CALL void shmemdi_trace_append(shmemd_latch_t *latch, shmemd_trace_event_t e)
 {
 	shmemd_trace_t *trace =
 		(shmemd_trace_t *)(uintptr_t)shmemd_arch_ld_relaxed_u64(&latch->trace);

@@ -55,8 +55,8 @@ SHMEMD_FN shmemdi_trace_word_t shmemdi_trace_amo(const void *word, int kind, uin
 		(ctx, op, sig), op.call, SHMEMDI_TRACE_DATA, shmemdi_trace_signal(sig))
 SHMEMDI_TRACE_SENT(shmemdi_put_signal)
 #define shmemdi_put_signal shmemdi_put_signal_traced
-SHMEMDI_TRACE_SENT(shmemdi_put_signal_op)
-#define shmemdi_put_signal_op shmemdi_put_signal_op_traced
+SHMEMDI_TRACE_SENT(shmemdi_put_and_signal)
+#define shmemdi_put_and_signal shmemdi_put_and_signal_traced
 SHMEMDI_TRACE_SENT(shmemdi_signal_op)
 #define shmemdi_signal_op shmemdi_signal_op_traced
 SHMEMDI_TRACE_SENT(shmemdi_signal_ordered)

@@ -70,7 +70,7 @@ SHMEMD_FN shmemdi_cond_t shmemdi_set_at(const shmemdi_set_t *s, size_t i)
 
 /* The first element of the set in [i, end) whose comparison gives `result`; end: there is none. One
  * look at each. */
-SHMEMD_FN_COLD size_t shmemdi_set_next(const shmemdi_set_t *s, size_t i, size_t end, int result)
+SHMEMD_FN_CALL size_t shmemdi_set_next(const shmemdi_set_t *s, size_t i, size_t end, int result)
 {
 	uint64_t seen;
 
@@ -168,7 +168,7 @@ SHMEMD_FN int shmemdi_set_record(const shmemd_ctx_t *ctx, shmemdi_call_t call, i
 /* Wait with checks of the clock and of failed PEs, as shmemdi_wait_loop: after a failure the look
  * at the top of the loop is the last one. A look at an array of 64 elements or more, however many
  * of them it reads, counts as 64 polls, so that the clock is read after each. */
-SHMEMD_FN_COLD int shmemdi_set_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi_set_t s,
+SHMEMD_FN_CALL int shmemdi_set_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi_set_t s,
 				    int mode, shmemdi_limit_t limit, shmemdi_found_t *f)
 {
 	shmemdi_spin_t spin = shmemdi_spin(limit);
@@ -224,7 +224,7 @@ SHMEMD_FN int shmemdi_wait_some(const shmemd_ctx_t *ctx, shmemdi_call_t call, si
 }
 
 /* One look for the calls that return no status: bad arguments are latched, and nothing is found. */
-SHMEMD_FN_COLD void shmemdi_set_test(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi_set_t s,
+SHMEMD_FN_CALL void shmemdi_set_test(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi_set_t s,
 				     int mode, shmemdi_found_t *f)
 {
 	int status = shmemdi_set_check(ctx, call, &s);

@@ -4,8 +4,8 @@
  * operation is a few loads, stores and atomics, here (impl/op.h): atomics only in a team with
  * SHMEMD_CTX_SM_ATOMICS, puts with a signal only if shmemdi_signals_at_stride holds. For everything
  * else these functions call those of impl/any_peer.h, which check the arguments, select the
- * transport, and carry the operation out. But if they find that the peer is mapped, the data of a
- * put or get are copied here, and the signal after such a put is stored or added here.
+ * transport, and carry the operation out; not the copy of a put or get if they find that the peer
+ * is mapped: its data are copied here, and a signal after it is stored or added here.
  *
  * Functions return a status, and record errors; those of public functions that return nothing latch
  * the status. All threads of a group take the same branch: arguments are equal. On the NIC
@@ -206,7 +206,7 @@ SHMEMD_FN int shmemdi_signals_at_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op
 {
 	return shmemdi_is_at_stride(ctx, op,
 				    sig.op == SHMEMD_SIGNAL_ADD ? ctx->n_strided_amos
-								: ctx->n_strided_signals);
+								: ctx->n_strided_puts_with_signal);
 }
 
 /* A vote of the group: has shmemdi_put_any completed what had to be completed before data that are
@@ -227,7 +227,8 @@ SHMEMD_FN int shmemdi_agree_flushed(const shmemd_ctx_t *ctx, shmemdi_op_t op,
  * The group sync makes the leader's fence cover the stores of all threads. Without it a slow lane's
  * data would still be in flight when the receiver sees the signal; without the fence, so would the
  * leader's own. */
-SHMEMD_FN void shmemdi_put_signal_op(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig)
+SHMEMD_FN void shmemdi_put_and_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op,
+				      shmemdi_signal_t sig)
 {
 	int status = shmemdi_check_enum(ctx, op.call, sig.op, SHMEMD_SIGNAL_ADD);
 	shmemdi_transfer_t transfer;
@@ -259,7 +260,7 @@ SHMEMD_FN void shmemdi_put_signal_op(const shmemd_ctx_t *ctx, shmemdi_op_t op, s
 SHMEMD_FN void shmemdi_put_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig)
 {
 	op.is_blocking = 1;
-	shmemdi_put_signal_op(ctx, op, sig);
+	shmemdi_put_and_signal(ctx, op, sig);
 }
 
 /* Ordered after everything that was sent on the channel. RDMA operations are so by themselves. */
