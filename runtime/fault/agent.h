@@ -61,7 +61,8 @@ typedef struct shmemhi_fault_path {
 } shmemhi_fault_path_t;
 
 /* Functions of the transport, called by one thread at a time. None waits for a peer or a network. A
- * call may execute a few commands to the NIC; PREPARE may allocate queue memory, which on a GPU can
+ * call may execute a few commands to the NIC; FLUSH may look up the MAC address of the port itself,
+ * which the kernel answers; PREPARE may allocate queue memory, which on a GPU can
  * wait for kernels (runtime/ib/README.md). */
 typedef struct shmemhi_fault_ops {
 	/* Are there channels to PE pe? May be this PE itself: then both ends of a channel are one

@@ -18,7 +18,7 @@ typedef struct shmemhi_link_mem {
 	uint32_t depth;          /* WQEBBs and CQEs, a power of two */
 	uint32_t user_index;
 	int has_no_record;
-	int is_collapsed; /* every CQE is written to the first place */
+	int is_collapsed; /* every CQE is written to the first place: self-test only */
 } shmemhi_link_mem_t;
 
 /* Create the completion queue, then the queue pair; sets cq, cqn, qp, qpn.

@@ -50,8 +50,9 @@ typedef struct shmemhi_peer {
 typedef struct shmemhi_growth {
 	uint64_t offset;
 	uint64_t nbytes; /* of one PE */
-	/* [n_pes]: own, and those of mapped peers in other processes. With a host heap the leader's
-	 * is the file of all slices (shmemhi_mem_t.n_slices). */
+	/* [n_pes]: own, and those of mapped peers in other processes. With a host heap of several
+	 * processes the leader's own is the file of all slices, until map_slices makes one slice of
+	 * it, as of the others. */
 	shmemhi_extent_t *extents;
 } shmemhi_growth_t;
 

@@ -9,8 +9,9 @@
  *                             and the two fences, which are empty then.
  *
  * Addresses and sizes are multiples of 16. `shared` is memory of the calling thread's block,
- * `global` is mapped memory. The engine's accesses are weak, and are made in the async proxy (PTX
- * ISA, "Async Proxy"): ordinary accesses before them need one of these fences in between.
+ * `global` is mapped memory. The engine's accesses are weak (additions: relaxed, below), and are
+ * made in the async proxy (PTX ISA, "Async Proxy"): ordinary accesses before them need one of these
+ * fences in between.
  *   void shmemd_arch_fence_bulk_global(void)    This thread's ordinary accesses to global memory,
  *                                       and those that happened before, come before copies that
  *                                       are posted after the fence.

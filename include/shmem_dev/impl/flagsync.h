@@ -178,8 +178,8 @@ SHMEMD_FN uint32_t shmemdi_flag_before(uint64_t last, uint64_t next)
  * back: it may still succeed when the call is repeated. k: the channel that a barrier completes.
  *
  * If no NIC is in use, a thread of rank n_pes or more, which has no flag to send, executes nothing
- * but the group syncs, and in a barrier the fence: each instruction costs 8 cycles of the SM when
- * 32 warps of a block execute it. */
+ * here but the group syncs, and in a barrier the fence: each instruction costs 8 cycles of the SM
+ * when 32 warps of a block execute it. */
 SHMEMD_FN int shmemdi_sync_steps(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 				 shmemdi_limit_t limit, uint32_t k, int has_nic)
 {

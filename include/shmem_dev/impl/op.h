@@ -45,11 +45,11 @@ SHMEMD_FN shmemdi_op_t shmemdi_op_when(shmemdi_op_t op, int when)
 }
 
 /* Is the heap of op.pe mapped at the constant stride, so that its address is computed without a
- * load of `peers`? n: n_strided of the context, or the word beside it that also says whether the
- * team lets the calling threads carry the operation out. Operations test this first, in one
- * comparison: with this case among the others a p by one thread took a quarter longer, and with a
- * test of the flags in addition a round trip of two puts with a signal by blocks 3 to 4 % (H200).
- * Always 0 in check builds, which check first. */
+ * load of `peers`? n: n_strided of the context, or that of its two other words for the stride
+ * (abi/ctx.h) that also says whether the team lets the calling threads carry the operation out. The
+ * operations of impl/xport.h test this first, in one comparison: with this case among the others a
+ * p by one thread took a quarter longer, and with a test of the flags in addition a round trip of
+ * two puts with a signal by blocks 3 to 4 % (H200). Always 0 in check builds, which check first. */
 SHMEMD_FN int shmemdi_is_at_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint32_t n)
 {
 	return !SHMEMDI_CHECKING && SHMEMD_ARCH_LIKELY(shmemdi_is_in_range(ctx, op.pe, n));
@@ -79,7 +79,7 @@ SHMEMD_FN int shmemdi_op_is_units(shmemdi_op_t op)
  * block: an instruction of 32 warps takes 8 cycles. A put with signal tests this before the
  * addresses are computed: 16 bytes by a block took 3.1 us a round trip, not 3.2 (two PEs on an
  * H200). A put and a quiet became slower by it, 1.70 us, not 1.64: the test delays the warp that
- * copies, too, and the fences of the idle warps are then before its own. */
+ * copies, too. */
 SHMEMD_FN int shmemdi_op_is_idle(shmemdi_op_t op)
 {
 	return op.g.bar != SHMEMDI_BAR_NONE && op.g.bar != SHMEMDI_BAR_WARP &&
