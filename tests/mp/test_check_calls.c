@@ -134,8 +134,8 @@ static int signal_of_refused(pes_t *pes)
 	return 0;
 }
 
-/* No word of an addition of no elements need be inside. */
-/* Two mistakes: the context counts, since without one there may be no place for a record. */
+/* A call with two mistakes, an unfilled context and an unaligned word. The context is reported,
+ * since a context that is not filled may have no place for a record. */
 SHMEMD_KERNEL(no_context_kernel, call_params_t, p)
 {
 	shmemd_ctx_t none = p.ctx;
@@ -147,7 +147,8 @@ SHMEMD_KERNEL(no_context_kernel, call_params_t, p)
 					  SHMEMD_CMP_EQ, 0);
 }
 
-/* The last test: on CPUs the mistake ends the run of this process's kernels. */
+/* This test must be the last one: on CPUs the mistake ends the run, so that no later kernel of this
+ * process starts. */
 static int no_context(pes_t *pes)
 {
 	call_params_t p;
@@ -170,6 +171,7 @@ static int no_context(pes_t *pes)
 	return 0;
 }
 
+/* No word of an addition of no elements need be inside. */
 SHMEMD_KERNEL(add_nothing_kernel, call_params_t, p)
 {
 	shmemd_add_tile_bulk(&p.ctx, p.target, p.source, 0, SHMEMD_BULK_U32, shmemd_my_pe(&p.ctx));

@@ -286,7 +286,8 @@ SHMEMD_KERNEL(posted_kernel, grid_params_t, p)
 	}
 }
 
-/* A word that is a flag by itself, put to this PE and consumed before the other blocks call. */
+/* The blocks put one word, a flag, to their own PE. Block 0 calls first and resets the word after
+ * it has arrived; only then do the other blocks call. */
 SHMEMD_KERNEL(word_kernel, grid_params_t, p)
 {
 	shmemd_grid_t grid = shmemd_grid();
@@ -299,7 +300,8 @@ SHMEMD_KERNEL(word_kernel, grid_params_t, p)
 	shmemd_putmem_nbi_grid(&p.ctx, grid, p.sent, p.src, 8, me);
 	if (grid.block != 0 || grid.group.rank != 0)
 		return;
-	scope_report(p.status, 9, shmemd_wait_until_u64(&p.ctx, p.sent, SHMEMD_CMP_NE, 0));
+	scope_report(p.status, 9,
+		     shmemd_wait_until_for_u64(&p.ctx, p.sent, SHMEMD_CMP_NE, 0, PES_LIMIT_NS));
 	shmemd_p_u64(&p.ctx, p.sent, 0, me);
 	scope_report(p.status, 12, shmemd_quiet(&p.ctx));
 	shmemd_arch_atom_add_u32(p.met, 1);
