@@ -173,13 +173,13 @@ typedef struct shmemd_ctx {
 	/* Since 1.2. */
 	shmemd_faults_t *faults; /* count of reports to the host, followed by a report for each
 				    channel, pinned host memory; NULL without SHMEMD_CTX_FT */
-	/* Since 1.4. n_strided, or 0 if the stride alone does not make the operation one of the
-	 * calling threads: of atomics, signals that add and puts with such a signal, without
-	 * SHMEMD_CTX_SM_ATOMICS; of puts with a signal that is stored, with
-	 * SHMEMD_CTX_MIXED_TRANSPORT. So each operation finds out by one comparison
+	/* Since 1.4. Each is n_strided, or 0 if the team's flags say that the calling threads do
+	 * not carry out these operations themselves. So one comparison decides
 	 * (shmemdi_is_at_stride). */
-	uint32_t n_strided_amos;
-	uint32_t n_strided_puts_with_signal;
+	uint32_t n_strided_amos;             /* atomics, signals that add, and puts with such a
+						signal: 0 without SHMEMD_CTX_SM_ATOMICS */
+	uint32_t n_strided_puts_with_signal; /* puts with a signal that is stored: 0 with
+						SHMEMD_CTX_MIXED_TRANSPORT */
 } shmemd_ctx_t;
 
 SHMEMD_STATIC_ASSERT(sizeof(shmemd_ctx_t) == 208, "ABI: shmemd_ctx_t");

@@ -13,10 +13,11 @@
 #define SHMEMDI_COPY_DEPTH 4u
 #define SHMEMDI_COPY_DEPTH_ALONE 8u
 
-/* Is this the thread of rank 0 of a thread, warp, block or run of warps? For a block the rank is
- * not used: to compute it from three coordinates costs every warp ten instructions, before the
- * group sync of a quiet up to 0.04 us (H200). So this is not for a part of a grid's threads
- * (shmemdi_grid_part), where bar is that of the block, and each block has a first thread. */
+/* Is the calling thread the one of rank 0? g is a thread, a warp, a block or a run of warps. For a
+ * block the rank is not used: computing it from three coordinates costs every warp ten
+ * instructions, and a quiet of a block up to 0.04 us (H200). Not for the group that
+ * shmemdi_grid_part returns: its rank is that in the grid, but its bar is the block's, so that the
+ * first thread of each block would be taken for the leader. */
 SHMEMD_FN int shmemdi_leads(shmemd_group_t g)
 {
 	return g.bar == 0 ? shmemd_arch_is_first() : g.rank == 0;
@@ -155,9 +156,10 @@ SHMEMD_FN int shmemdi_copy_is_word(const void *sym, const void *local, size_t nb
 	       (((uintptr_t)sym | (uintptr_t)local) & (nbytes - 1)) == 0;
 }
 
-/* One aligned word of 4 or 8 bytes is one strong store, by thread 0: a put of it may be the update
- * that shmemd_wait_until waits for. With an ordinary store the waiter could see the flag and then
- * read data from before it. Memory of the block alone has no strong store, and needs none. */
+/* Copy one aligned word of 4 or 8 bytes by one strong store. Only the thread of rank 0 calls this.
+ * A put of such a word may be the update that shmemd_wait_until waits for. With an ordinary store
+ * the waiter could see the flag and then read data from before it. Memory of the block alone has no
+ * strong store, and needs none. */
 SHMEMD_FN void shmemdi_copy_word(char *dst, const char *src, size_t nbytes)
 {
 	shmemdi_unit_t u;

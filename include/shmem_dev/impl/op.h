@@ -45,11 +45,12 @@ SHMEMD_FN shmemdi_op_t shmemdi_op_when(shmemdi_op_t op, int when)
 }
 
 /* Is the heap of op.pe mapped at the constant stride, so that its address is computed without a
- * load of `peers`? n: n_strided of the context, or that of its two other words for the stride
- * (abi/ctx.h) that also says whether the team lets the calling threads carry the operation out. The
- * operations of impl/xport.h test this first, in one comparison: with this case among the others a
- * p by one thread took a quarter longer, and with a test of the flags in addition a round trip of
- * two puts with a signal by blocks 3 to 4 % (H200). Always 0 in check builds, which check first. */
+ * load of `peers`, and do the calling threads carry the operation out themselves? n: n_strided,
+ * n_strided_amos or n_strided_puts_with_signal of the context, whichever is for the operation. The
+ * operations of impl/xport.h test this first, in one comparison. With this case among the others a
+ * p by one thread took a quarter longer; with a test of the flags in addition, a round trip of two
+ * puts with a signal by blocks took 3 to 4 % longer (H200). Always 0 in check builds, which check
+ * the arguments first. */
 SHMEMD_FN int shmemdi_is_at_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint32_t n)
 {
 	return !SHMEMDI_CHECKING && SHMEMD_ARCH_LIKELY(shmemdi_is_in_range(ctx, op.pe, n));

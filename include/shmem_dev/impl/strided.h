@@ -69,10 +69,11 @@ SHMEMD_FN void shmemdi_elems_copy(shmemdi_op_t op, const shmemdi_elems_t *e, cha
 	}
 }
 
-/* One element, by this lane. The caller has checked the whole operation. A put is
+/* One element, by this lane. The caller has checked the whole operation. A put calls
  * shmemdi_put_of_thread, not shmemdi_put_by_nic: in check builds the latter would check each
  * element again, and would remember the source of an element whose is_blocking is 0 as that of an
- * nbi put (shmemdi_keep_source), although the iput blocks. */
+ * nbi put (shmemdi_keep_source), although the iput blocks. In a unit without the NIC path
+ * shmemdi_put_by_nic only records that there is no transport. */
 SHMEMD_FN int shmemdi_elem_by_nic(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 				  const shmemdi_elems_t *e, size_t i, int is_get)
 {

@@ -4,8 +4,8 @@
  * operation is a few loads, stores and atomics, here (impl/op.h): atomics only in a team with
  * SHMEMD_CTX_SM_ATOMICS, puts with a signal only if shmemdi_signals_at_stride holds. For everything
  * else these functions call those of impl/any_peer.h, which check the arguments, select the
- * transport, and carry the operation out; not the copy of a put or get if they find that the peer
- * is mapped: its data are copied here, and a signal after it is stored or added here.
+ * transport, and carry the operation out. But if they find that the peer of a put or get is mapped,
+ * its data are copied here, and a signal after it is stored or added here.
  *
  * Functions return a status, and record errors; those of public functions that return nothing latch
  * the status. All threads of a group take the same branch: arguments are equal. On the NIC
@@ -248,6 +248,8 @@ SHMEMD_FN void shmemdi_put_and_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 			return;
 		shift = transfer.shift;
 	}
+	/* Not shmemdi_put_group_part: a word inline would make each call larger, beside a fence
+	 * that takes much longer than the call of shmemdi_copy_any. */
 	if (!shmemdi_op_is_idle(op))
 		shmemdi_put_part(op, shift);
 	shmemd_group_sync(op.g);
