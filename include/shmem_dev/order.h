@@ -118,7 +118,7 @@ SHMEMD_FN void shmemd_fence_leader_group(const shmemd_ctx_t *ctx, shmemd_group_t
  *          call (through a group sync or an acquire).
  * Returns  SHMEMD_OK when complete. If a channel could not be completed, its status: ERR_TIMEOUT
  *          (SHMEMH_TIMEOUT passed: nothing is lost, call again), ERR_PEER, ERR_PATH, ERR_REFUSED or
- *          ERR_LOST; each channel that was completed is so all the same. Else the first error that
+ *          ERR_LOST; the operations on all other channels are complete. Else the first error that
  *          any thread of this PE latched, through any context, since shmemh_init or the last
  *          shmemh_error_clear; it stays latched, and all else is complete. Equal in all calling
  *          threads. The error record keeps the first error that any call of this PE recorded, which

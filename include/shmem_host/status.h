@@ -41,8 +41,8 @@ enum shmemh_status {
 	/* A CUDA driver call failed, and the text has its name and code; or there is no CUDA
 	 * context, or the GPU cannot do what was asked for. */
 	SHMEMH_ERR_CUDA = 72,
-	/* A call to the operating system failed, or gave what another PE cannot have sent (a file
-	 * of another size, a message out of turn); the text says why. */
+	/* A call to the operating system failed, or returned what no PE of this job sends (a file
+	 * of the wrong size, a message out of order); the text says why. */
 	SHMEMH_ERR_SYSTEM = 73,
 	SHMEMH_ERR_OPTION = 74, /* an environment option has an unusable value */
 	SHMEMH_ERR_NIC = 75,    /* no NIC can be used, or a call to its library failed */

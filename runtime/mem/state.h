@@ -51,8 +51,8 @@ typedef struct shmemhi_growth {
 	uint64_t offset;
 	uint64_t nbytes; /* of one PE */
 	/* [n_pes]: own, and those of mapped peers in other processes. With a host heap of several
-	 * processes the leader's own is the file of all slices, until map_slices makes one slice of
-	 * it, as of the others. */
+	 * processes the leader's own is first the file of all slices; map_slices then replaces it
+	 * by the leader's slice. */
 	shmemhi_extent_t *extents;
 } shmemhi_growth_t;
 
