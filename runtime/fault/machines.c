@@ -229,10 +229,10 @@ static void take_deaths(shmemhi_fault_core_t *core)
 
 /* Actions */
 
-/* The cause that the peer's lines name. Usually it is that of left_for. It is `cause` if that says
- * more: if it is of the same kind, or if a NIC has refused a request on this path and left_for is
- * no more than what followed from that, as ERR of a queue pair. Not `cause` in other cases: it may
- * be that of an earlier path, what ended a direction, or what was reported later. */
+/* The cause that the peer's lines name. It is `cause`, which has details, if that is of the kind of
+ * left_for, or if a NIC has refused a request on this path and left_for is only a consequence of
+ * that, such as a queue pair in ERR. Otherwise it is left_for alone: `cause` may then be that of an
+ * earlier path, what ended a direction, or what was reported later. */
 static uint64_t fence_value(const shmemhi_fault_channel_t *c, uint32_t path)
 {
 	const shmemhi_fault_cause_t left_for = {c->left_for, 0, 0};
