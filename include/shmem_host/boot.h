@@ -31,7 +31,8 @@ typedef struct shmemh_uniqueid {
  * The calling process need not be a PE, and must live as long as the job: its death cuts all PEs
  * off from each other.
  *
- * Returns  SHMEMH_OK; ERR_ARGUMENT (n_pes < 1, or id is NULL); ERR_OPTION; ERR_SYSTEM.
+ * Returns  SHMEMH_OK; ERR_ARGUMENT (n_pes < 1, or id is NULL); ERR_OPTION; ERR_SYSTEM;
+ *          ERR_NO_MEMORY.
  */
 SHMEMH_API int shmemh_get_uniqueid(int n_pes, shmemh_uniqueid_t *id);
 

@@ -13,6 +13,12 @@ static int join_by_id(const shmemhi_options_t *opt, const shmemhi_log_t *log, sh
 		return shmemhi_fail(err, SHMEMH_ERR_OPTION,
 				    "SHMEMH_UNIQUEID is not the text form of a unique id: "
 				    "pass on what shmemh_uniqueid_to_text wrote");
+	if (opt->n_pes < 1 || opt->pe < 0 || opt->pe >= opt->n_pes)
+		return shmemhi_fail(err, SHMEMH_ERR_OPTION,
+				    "SHMEMH_PE=%d, SHMEMH_NPES=%d: with SHMEMH_UNIQUEID, set "
+				    "SHMEMH_NPES to the number of PEs and SHMEMH_PE to one of "
+				    "0 .. SHMEMH_NPES - 1",
+				    opt->pe, opt->n_pes);
 	return shmemhi_boot_id(&id, opt->pe, opt->n_pes, opt, log, boot, err);
 }
 
@@ -43,11 +49,10 @@ int shmemhi_boot_id(const shmemh_uniqueid_t *id, int pe, int n_pes, const shmemh
 		    const shmemhi_log_t *log, shmemh_boot_t *boot, shmemhi_err_t *err)
 {
 	if (n_pes < 1 || pe < 0 || pe >= n_pes)
-		return shmemhi_fail(
-			err, SHMEMH_ERR_ARGUMENT,
-			"init: PE %d of %d: with a unique id, pe must be 0 .. n_pes - 1 "
-			"(attr.pe, attr.n_pes, or SHMEMH_PE, SHMEMH_NPES)",
-			pe, n_pes);
+		return shmemhi_fail(err, SHMEMH_ERR_ARGUMENT,
+				    "init: PE %d of %d: with attr.uniqueid, attr.pe must be "
+				    "0 .. attr.n_pes - 1",
+				    pe, n_pes);
 	return shmemhi_boot_tcp(id, pe, n_pes, opt, log, boot, err);
 }
 

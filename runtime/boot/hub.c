@@ -503,7 +503,8 @@ int shmemhi_hub_start(const shmemhi_id_t *id, int n_pes, const int *fds,
 	if (!hub) {
 		for (i = 0; i < id->n_addrs; i++)
 			shmemhi_socket_close(fds[i]);
-		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "no memory for a hub of %d PEs", n_pes);
+		return shmemhi_fail(err, SHMEMH_ERR_NO_MEMORY, "no memory for a hub of %d PEs",
+				    n_pes);
 	}
 	status = start_thread(hub);
 	if (status != 0) {

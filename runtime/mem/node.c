@@ -283,10 +283,13 @@ static int try_map(shmemhi_mem_t *mem, int fd, shmemhi_err_t *err)
 	return status;
 }
 
-/* Can this PE map the memory of pe? fd: the descriptor that pe sent; -1: none arrived. `why`: the
- * first failure of the exchange, which names the PE that it was about: this one or another. */
-static bool prove_one(shmemh_t *job, const opening_t *o, int pe, int fd, shmemhi_err_t why)
+/* Can this PE map the memory of pe? fd: the descriptor that pe sent; -1: none arrived. `exchange`:
+ * the first failure of the exchange of descriptors, which may have been with another PE; its line
+ * names that PE. */
+static bool prove_one(shmemh_t *job, const opening_t *o, int pe, int fd,
+		      const shmemhi_err_t *exchange)
 {
+	shmemhi_err_t why = {""};
 	int ok = 0;
 
 	if (!gpu_may_reach(job, pe)) {
@@ -297,8 +300,11 @@ static bool prove_one(shmemh_t *job, const opening_t *o, int pe, int fd, shmemhi
 		why = (shmemhi_err_t){"there is no socket between the two: see the warning of the "
 				      "PE with the higher number"};
 	} else if (fd >= 0) {
-		why.text[0] = '\0';
 		ok = try_map(job->mem, fd, &why) == SHMEMH_OK;
+	} else {
+		shmemhi_fail(&why, SHMEMH_ERR_SYSTEM,
+			     "its descriptor did not arrive; the first failure among all PEs: %s",
+			     exchange->text);
 	}
 	if (!ok)
 		shmemhi_log(&job->log, SHMEMHI_WARN,
@@ -334,11 +340,11 @@ static void close_all(const int *fds, int n)
 
 /* Can this PE map the memory of pe? False also if it need not: with GPU memory it maps that of all
  * PEs of its node, with host memory that of its leader alone. */
-static bool is_proved(shmemh_t *job, const opening_t *o, int pe, shmemhi_err_t why)
+static bool is_proved(shmemh_t *job, const opening_t *o, int pe, const shmemhi_err_t *exchange)
 {
 	if (is_on_gpu(job) ? !may_share_node(job->mem, pe) : o->leader[job->pe] != pe)
 		return false;
-	return prove_one(job, o, pe, o->fds[pe], why);
+	return prove_one(job, o, pe, o->fds[pe], exchange);
 }
 
 /* Exchange descriptors of one small extent; o->row then says whose memory this PE can map: of host
@@ -347,17 +353,17 @@ static int prove_mappings(shmemh_t *job, opening_t *o)
 {
 	shmemhi_mem_t *mem = job->mem;
 	shmemhi_extent_t extent = SHMEMHI_EXTENT_NONE;
-	shmemhi_err_t why = {""};
+	shmemhi_err_t exchange = {""};
 	int status = SHMEMH_OK;
 
 	if (gives(job, o))
 		status = mem->backend->create(mem, mem->heap.granularity, &extent, &job->err);
 	status = shmemhi_agree(job, status);
 	if (status == SHMEMH_OK) {
-		shmemhi_exchange(job, extent.fd, o->fds, &why);
+		shmemhi_exchange(job, extent.fd, o->fds, &exchange);
 		status = shmemhi_agree(job, check_room(job, o->fds));
 		for (int pe = 0; status == SHMEMH_OK && pe < job->n_pes; pe++)
-			o->row[pe] = is_proved(job, o, pe, why);
+			o->row[pe] = is_proved(job, o, pe, &exchange);
 		/* Some descriptors may have come from PEs that found no group in an earlier round,
 		 * over the connections of that round: this PE maps nothing of theirs. */
 		close_all(o->fds, job->n_pes);

@@ -304,6 +304,30 @@ static void test_ranges(void **state)
 	}
 }
 
+/* The numbers that a launcher set are options, and the line names both variables. */
+static void test_number_in_environment(void **state)
+{
+	static const char *const bad[][2] = {{"4", "4"}, {"-1", "4"}, {"0", "-1"}};
+	char text[SHMEMH_UNIQUEID_TEXT_NBYTES];
+	shmemh_uniqueid_t id;
+	shmemh_t *job;
+
+	(void)state;
+	assert_int_equal(shmemh_get_uniqueid(4, &id), SHMEMH_OK);
+	shmemh_uniqueid_to_text(&id, text);
+	setenv("SHMEMH_UNIQUEID", text, 1);
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		setenv("SHMEMH_PE", bad[i][0], 1);
+		setenv("SHMEMH_NPES", bad[i][1], 1);
+		assert_int_equal(shmemh_init(NULL, &job), SHMEMH_ERR_OPTION);
+		assert_non_null(strstr(shmemh_error_text(NULL), "SHMEMH_PE="));
+		assert_non_null(strstr(shmemh_error_text(NULL), "SHMEMH_NPES="));
+	}
+	unsetenv("SHMEMH_UNIQUEID");
+	unsetenv("SHMEMH_PE");
+	unsetenv("SHMEMH_NPES");
+}
+
 static void start_alone(char *text, size_t nbytes)
 {
 	int ends[2], saved = dup(STDERR_FILENO);
@@ -467,6 +491,7 @@ int main(void)
 		cmocka_unit_test(test_local_pe),
 		cmocka_unit_test(test_torch_mistakes),
 		cmocka_unit_test(test_torch_port),
+		cmocka_unit_test(test_number_in_environment),
 	};
 
 	/* This program starts its PEs itself, whatever started the program. */

@@ -27,6 +27,8 @@ typedef struct shmemdi_op_t {
 	size_t nbytes;
 	int pe;
 	int when; /* shmemd_ring_mode */
+	/* Must `local` be reusable (put) or filled (get) when the function that gets this
+	 * operation returns? */
 	int is_blocking;
 } shmemdi_op_t;
 
