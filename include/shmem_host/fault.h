@@ -32,7 +32,8 @@ enum shmemh_fault_state {
 	SHMEMH_FAULT_ENDED = 3,     /* nothing is sent any more; `status` says why */
 };
 
-/* Why a path was left. */
+/* Why a path was left (BY_RETRIES to BY_MOVE), or why a channel, or this PE's direction of it,
+ * ended (BY_PROGRAM to BY_CUT_OFF). */
 enum shmemh_fault_cause {
 	SHMEMH_FAULT_BY_NONE = 0,    /* there was no fault */
 	SHMEMH_FAULT_BY_RETRIES = 1, /* CQE: no acknowledgement, all transport retries used up */
@@ -52,7 +53,7 @@ enum shmemh_fault_cause {
 	SHMEMH_FAULT_N_CAUSES
 };
 
-/* What happened to the paths of one channel since shmemh_init. Fields are only appended. */
+/* What happened to the paths of one channel since shmemh_init. */
 typedef struct shmemh_fault_info {
 	uint32_t size;  /* sizeof(shmemh_fault_info_t), set by the caller */
 	int32_t state;  /* enum shmemh_fault_state */

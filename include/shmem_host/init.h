@@ -43,7 +43,7 @@ enum shmemh_heap_kind {
 		2, /* shared host memory (memfd); with a CUDA context also mapped to it */
 };
 
-/* Arguments of shmemh_init; all of them have defaults. Fields are only appended. */
+/* Arguments of shmemh_init; all of them have defaults. */
 typedef struct shmemh_attr {
 	uint32_t size;                     /* sizeof(shmemh_attr_t): set by SHMEMH_ATTR_INIT */
 	int32_t heap_kind;                 /* enum shmemh_heap_kind */

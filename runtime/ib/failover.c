@@ -366,8 +366,8 @@ static void serve(shmemhi_failover_t *s)
 	if (!s->has_service_failed)
 		shmemhi_log(&s->job->log, SHMEMHI_ERROR,
 			    "fail-over: no kernel can be launched to switch channels: %s; only "
-			    "threads that wait for a NIC switch them now; what is not "
-			    "switched within SHMEMH_FT_GIVEUP ends with status %d",
+			    "threads that wait for a NIC or poll a channel switch them now; what "
+			    "is not switched within SHMEMH_FT_GIVEUP ends with status %d",
 			    s->err.text, SHMEMD_ERR_PEER);
 	s->has_service_failed = 1;
 }

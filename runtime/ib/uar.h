@@ -16,8 +16,9 @@ typedef struct shmemhi_uar {
 typedef struct shmemhi_uars {
 	shmemhi_uar_t *list;
 	uint32_t n;
-	/* With fail-over: for the queue that the host posts to (ib/flush.c). Not shared with links,
-	 * except with rdma-core before 45. */
+	/* With fail-over: for the queue that the host posts to (ib/flush.c). A register of its own,
+	 * but shared with links if there is no dedicated one: with rdma-core before 45, or if all
+	 * are taken. */
 	struct mlx5dv_devx_uar *flush_uar;
 } shmemhi_uars_t;
 
