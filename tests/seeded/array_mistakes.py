@@ -36,6 +36,12 @@ ARRAY_MISTAKES = [
      "impl/wait_sets.h", "shmemdi_check_range(ctx, call, s->ivars, "
      "{{s->nelems > SHMEMDI_NO_INDEX / width ? SHMEMDI_NO_INDEX : s->nelems * width|width}}",
      "check", "arrays"),
+    ("STRIDED_DENSE", "strided: elements without gaps: the last one is left out",
+     "impl/strided.h", "op.nbytes = {{e->n * e->width|(e->n - 1) * e->width}};",
+     "strided", "iput"),
+    ("STRIDED_DENSE_GET", "strided: elements without gaps are got in the wrong direction",
+     "impl/strided.h", "shmemdi_copy_any(op.g, {{is_get ? op.local : sym|sym}}, is_get",
+     "strided", "iget"),
     ("STRIDED_STEP", "strided: the local stride is the peer's",
      "impl/strided.h", "local_step = (size_t){{e->local_stride|e->sym_stride}} * e->width",
      "strided", "iput"),

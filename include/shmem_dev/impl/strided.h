@@ -110,6 +110,21 @@ SHMEMD_FN int shmemdi_elems_by_nic(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 	return status ? status : shmemdi_elem_by_nic(ctx, op, e, i, is_get);
 }
 
+/* Elements without gaps: one put or get of all threads. */
+SHMEMD_FN int shmemdi_elems_dense(const shmemd_ctx_t *ctx, shmemdi_op_t op,
+				  const shmemdi_elems_t *e, char *base, int is_get)
+{
+	char *sym = base ? shmemdi_p2p_at(ctx, base, op.sym) : NULL;
+
+	op.nbytes = e->n * e->width;
+	op.is_blocking = 1;
+	if (base) {
+		shmemdi_copy_any(op.g, is_get ? op.local : sym, is_get ? sym : op.local, op.nbytes);
+		return SHMEMD_OK;
+	}
+	return is_get ? shmemdi_get_unmapped(ctx, op) : shmemdi_put_by_nic(ctx, op);
+}
+
 /* put (is_get: get) of elements, by all threads of op.g. Out of line, with the context in memory,
  * and k, the number of the caller's channel, for calls that hardly any kernel makes. */
 SHMEMD_FN_CALL int shmemdi_strided(const shmemd_ctx_t *device_copy, uint32_t k, shmemdi_op_t op,
@@ -121,14 +136,9 @@ SHMEMD_FN_CALL int shmemdi_strided(const shmemd_ctx_t *device_copy, uint32_t k, 
 
 	ctx.channel = k;
 	status = shmemdi_check_select_elems(&ctx, op, &e, &base);
-	if (status == SHMEMD_OK && e.sym_stride == 1 && e.local_stride == 1) {
-		op.nbytes = e.n * e.width;
-		if (is_get)
-			return shmemdi_get(&ctx, op);
-		shmemdi_put(&ctx, op);
-		return SHMEMD_OK;
-	}
-	if (status == SHMEMD_OK && base)
+	if (status == SHMEMD_OK && e.sym_stride == 1 && e.local_stride == 1)
+		status = shmemdi_elems_dense(&ctx, op, &e, base, is_get);
+	else if (status == SHMEMD_OK && base)
 		shmemdi_elems_copy(op, &e, shmemdi_p2p_at(&ctx, base, op.sym), is_get);
 	else if (status == SHMEMD_OK)
 		status = shmemdi_elems_by_nic(&ctx, op, &e, is_get);
