@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-"""Mistakes in what check builds check, as in mistakes.py."""
+"""Mistakes in what check builds check, and in what the quiet of a group returns, as in
+mistakes.py."""
 
 CHECK_MISTAKES = [
     ("CHECK_SIZE", "check: any range that begins in an allocation is in it",
@@ -57,4 +58,10 @@ CHECK_MISTAKES = [
     ("CHECK_TILE", "tile: one that is not aligned is added",
      "impl/bulk.h", "SHMEMDI_CHECKING && {{(uintptr_t)w->from % width|0}})",
      "check_calls", "bad_tiles"),
+    ("QUIET_FAILED", "quiet of a group: a failed wait is not returned",
+     "impl/order.h", "return SHMEMD_OK; return {{status|0}} ? status",
+     "ring_team", "quiet_covers_members"),
+    ("QUIET_AGREED", "quiet of a group: does not return the latched error",
+     "impl/order.h", "(int){{shmemd_arch_ld_relaxed_u32(&ctx->latch->status)|0}};",
+     "check", "all_threads_get_the_error"),
 ]

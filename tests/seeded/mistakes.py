@@ -139,9 +139,11 @@ MISTAKES = [
      "impl/order.h", "return {{shmemd_arch_ld_relaxed_u32(&ctx->latch->status)|0}}",
      "check", "pe_out_of_range"),
     ("QUIET_THREAD", "quiet: one of a thread ignores the error latch",
-     "impl/order.h", "return (int){{peeked|0}};", "check", "pe_out_of_range"),
+     "impl/order.h", "return status ? status : (int){{peeked|0}};", "check", "pe_out_of_range"),
     ("QUIET_OWN", "quiet: a thread returns its own errors only",
-     "impl/order.h", "if (!{{shmemd_group_any(g, peeked != 0)|(peeked != 0)}})",
+     "impl/order.h",
+     "if (!{{shmemd_group_any(g, ((uint32_t)status | peeked) != 0)|"
+     "((uint32_t)status + peeked != 0)}})",
      "check", "all_threads_get_the_error"),
     ("CHECK_WRAP", "check: the size of the range after an address outside the heap wraps",
      "impl/check.h", "if ({{off <= end|1}} && nbytes <= end - off",

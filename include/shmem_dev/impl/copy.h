@@ -100,7 +100,6 @@ SHMEMD_FN void shmemdi_copy_units(shmemd_group_t g, char *dst, const char *src, 
 				 : max_depth;
 	uint32_t round = stride * depth;
 
-	dst += (size_t)g.rank * width;
 	src += (size_t)g.rank * width;
 	if (n <= stride) {
 		shmemdi_unit_t u;
@@ -108,9 +107,10 @@ SHMEMD_FN void shmemdi_copy_units(shmemd_group_t g, char *dst, const char *src, 
 		if (g.rank >= n)
 			return;
 		shmemdi_unit_load(&u, src, width);
-		shmemdi_unit_store(&u, dst, width);
+		shmemdi_unit_store(&u, dst + (size_t)g.rank * width, width);
 		return;
 	}
+	dst += (size_t)g.rank * width;
 	SHMEMD_ARCH_NO_UNROLL
 	for (; n >= round; n -= round) {
 		shmemdi_copy_round(stride, dst, src, 0, width, depth, max_depth);

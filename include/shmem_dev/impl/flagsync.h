@@ -268,8 +268,9 @@ SHMEMD_FN int shmemdi_barrier(const shmemd_ctx_t *ctx, shmemdi_call_t call, shme
 #endif
 	peeked = shmemdi_latch_peek(ctx);
 	status = shmemdi_sync_or_barrier(ctx, call, g, limit);
-
-	return status ? status : shmemdi_latch_agree(ctx, g, peeked);
+	if (SHMEMDI_CHECKING && status != SHMEMD_OK) /* the group may be bad */
+		return status;
+	return shmemdi_latch_agree(ctx, g, status, peeked);
 }
 
 /* The *_all forms are for the world team. In every build: with the context of a smaller team they
