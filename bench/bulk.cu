@@ -36,12 +36,13 @@ BENCH_FN uint32_t tile_element(uint32_t i)
 	return __float_as_uint((float)(i % 16 + 1)) >> 16;
 }
 
-/* Two tiles, of which one undoes what the other adds, so that all sums are exact: after a launch,
- * whose number of iterations is odd, each element has grown by that of the tile. */
+/* Two tiles, of which one undoes what the other adds, so that all sums are exact: after a launch
+ * each element has grown by that of the tile, because the number of iterations is odd. */
 static __global__ void __launch_bounds__(THREADS)
 	add_tile_kernel(const __grid_constant__ bench_args_t p)
 {
 	const size_t part = p.nbytes / gridDim.x;
+	const uint32_t warm = p.warm + (p.warm + p.iters + 1) % 2;
 	uint16_t *tiles = (uint16_t *)(void *)shared;
 	char *dst = p.dst + blockIdx.x * part;
 	uint32_t round = 0;
@@ -51,8 +52,8 @@ static __global__ void __launch_bounds__(THREADS)
 		tiles[TILE_NELEMS + i] = (uint16_t)(tile_element(i) | 0x8000);
 	}
 	__syncwarp();
-	for (uint32_t i = 0; i < p.warm + p.iters; i++) {
-		if (i == p.warm)
+	for (uint32_t i = 0; i < warm + p.iters; i++) {
+		if (i == warm)
 			bench_begin(&p);
 		for (size_t at = 0; at < part; at += TILE_NBYTES) {
 			bench_tile_wait_read();
@@ -93,7 +94,10 @@ static int has_engine(void)
 
 static int bulk_points(bench_t *b, bool is_add)
 {
-	static const uint32_t blocks[] = {1, 4, 16};
+	static const size_t own_nbytes[] = {1 << 20, 8 << 20, 64 << 20};
+	static const size_t own_blocks[] = {1, 4, 16};
+	const bench_list_t sizes = bench_sizes(b, own_nbytes);
+	const bench_list_t blocks = bench_blocks(b, own_blocks);
 	bench_point_t point = {};
 
 	if (!BENCH_HAS_BULK || !has_engine())
@@ -108,12 +112,14 @@ static int bulk_points(bench_t *b, bool is_add)
 	point.threads = THREADS;
 	point.shared_nbytes = is_add ? 2 * TILE_NBYTES : BENCH_BULK_NBYTES;
 	point.warm = 2;
-	for (size_t nbytes = (size_t)1 << 20; nbytes <= BENCH_MAX_NBYTES; nbytes *= 8)
-		for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
-			point.blocks = blocks[i];
-			point.nbytes = nbytes;
-			point.iters = nbytes > (8u << 20) ? 21 : 101;
-			if (bench_measure(b, &point))
+	for (size_t i = 0; i < sizes.n; i++)
+		for (size_t k = 0; k < blocks.n; k++) {
+			point.blocks = (uint32_t)blocks.values[k];
+			point.nbytes = sizes.values[i];
+			point.iters = point.nbytes > (8u << 20) ? 21 : 101;
+			/* Each block has a part of whole tiles, or of whole units of the engine. */
+			if (point.nbytes % ((is_add ? TILE_NBYTES : 16) * point.blocks) == 0 &&
+			    bench_measure(b, &point))
 				return 1;
 		}
 	return 0;

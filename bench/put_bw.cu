@@ -61,25 +61,36 @@ static int bw_point(bench_t *b, bool is_get, bench_scope scope, size_t nbytes, u
 	return bench_measure(b, &point);
 }
 
-static int bw_points(bench_t *b, bool is_get)
+static int bw_points(bench_t *b, bool is_get, size_t nbytes, uint32_t blocks)
 {
-	static const uint32_t blocks[] = {1, 4, 8, 16, 32, 64};
+	if (nbytes % (4 * blocks) != 0) /* the part of a block would not be whole words */
+		return 0;
+	if (bw_point(b, is_get, BENCH_BLOCK, nbytes, blocks))
+		return 1;
+	return BENCH_HAS_GRID && blocks > 1 && bw_point(b, is_get, BENCH_GRID, nbytes, blocks);
+}
 
-	for (size_t nbytes = (size_t)4 << 10; nbytes <= BENCH_MAX_NBYTES; nbytes *= 4)
-		for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++)
-			if (bw_point(b, is_get, BENCH_BLOCK, nbytes, blocks[i]) ||
-			    (BENCH_HAS_GRID && blocks[i] > 1 &&
-			     bw_point(b, is_get, BENCH_GRID, nbytes, blocks[i])))
+static int bw_all_points(bench_t *b, bool is_get)
+{
+	static const size_t own_nbytes[] = {4 << 10, 16 << 10, 64 << 10, 256 << 10,
+					    1 << 20, 4 << 20,  16 << 20, 64 << 20};
+	static const size_t own_blocks[] = {1, 4, 8, 16, 32, 64};
+	const bench_list_t sizes = bench_sizes(b, own_nbytes);
+	const bench_list_t blocks = bench_blocks(b, own_blocks);
+
+	for (size_t i = 0; i < sizes.n; i++)
+		for (size_t k = 0; k < blocks.n; k++)
+			if (bw_points(b, is_get, sizes.values[i], (uint32_t)blocks.values[k]))
 				return 1;
 	return 0;
 }
 
 int bench_put_bw(bench_t *b)
 {
-	return bw_points(b, false);
+	return bw_all_points(b, false);
 }
 
 int bench_get_bw(bench_t *b)
 {
-	return bw_points(b, true);
+	return bw_all_points(b, true);
 }

@@ -54,22 +54,27 @@ static int latency_point(bench_t *b, const char *op, bench_scope scope, bench_ke
 	return bench_measure(b, &point);
 }
 
+static int latency_sizes(bench_t *b, const char *op, bench_scope scope, bench_kernel_t kernel,
+			 bench_list_t sizes)
+{
+	for (size_t i = 0; i < sizes.n; i++)
+		if (latency_point(b, op, scope, kernel, sizes.values[i]))
+			return 1;
+	return 0;
+}
+
 template <int HOW> static int latency_points(bench_t *b, const char *op)
 {
 	static const size_t thread_nbytes[] = {8, 64, 1 << 10};
 	static const size_t warp_nbytes[] = {8, 64, 1 << 10, 4 << 10, 16 << 10, 64 << 10};
 	static const size_t block_nbytes[] = {8, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 1 << 20};
 
-	for (size_t nbytes : thread_nbytes)
-		if (latency_point(b, op, BENCH_THREAD, latency_kernel<BENCH_THREAD, HOW>, nbytes))
-			return 1;
-	for (size_t nbytes : warp_nbytes)
-		if (latency_point(b, op, BENCH_WARP, latency_kernel<BENCH_WARP, HOW>, nbytes))
-			return 1;
-	for (size_t nbytes : block_nbytes)
-		if (latency_point(b, op, BENCH_BLOCK, latency_kernel<BENCH_BLOCK, HOW>, nbytes))
-			return 1;
-	return 0;
+	return latency_sizes(b, op, BENCH_THREAD, latency_kernel<BENCH_THREAD, HOW>,
+			     bench_sizes(b, thread_nbytes)) ||
+	       latency_sizes(b, op, BENCH_WARP, latency_kernel<BENCH_WARP, HOW>,
+			     bench_sizes(b, warp_nbytes)) ||
+	       latency_sizes(b, op, BENCH_BLOCK, latency_kernel<BENCH_BLOCK, HOW>,
+			     bench_sizes(b, block_nbytes));
 }
 
 int bench_put_latency(bench_t *b)

@@ -110,29 +110,26 @@ int bench_packed_pingpong(bench_t *b)
 	return bench_measure(b, &point);
 }
 
-int bench_put_signal_pingpong(bench_t *b)
+template <bench_scope S> static int put_signal_sizes(bench_t *b, bench_list_t sizes)
 {
-	static const struct {
-		bench_scope scope;
-		size_t nbytes;
-	} points[] = {
-		{BENCH_THREAD, 16},     {BENCH_THREAD, 256},     {BENCH_WARP, 16},
-		{BENCH_WARP, 1 << 10},  {BENCH_WARP, 4 << 10},   {BENCH_BLOCK, 16},
-		{BENCH_BLOCK, 4 << 10}, {BENCH_BLOCK, 16 << 10}, {BENCH_BLOCK, 64 << 10},
-		{BENCH_BLOCK, 1 << 20},
-	};
-	static const bench_kernel_t kernels[] = {put_signal_kernel<BENCH_THREAD>,
-						 put_signal_kernel<BENCH_WARP>,
-						 put_signal_kernel<BENCH_BLOCK>};
+	for (size_t i = 0; i < sizes.n; i++) {
+		bench_point_t point = pingpong_point("put_signal_pingpong", S, sizes.values[i]);
 
-	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
-		bench_point_t point =
-			pingpong_point("put_signal_pingpong", points[i].scope, points[i].nbytes);
-
-		point.kernel = kernels[points[i].scope];
+		point.kernel = put_signal_kernel<S>;
 		point.writers = 2;
 		if (bench_measure(b, &point))
 			return 1;
 	}
 	return 0;
+}
+
+int bench_put_signal_pingpong(bench_t *b)
+{
+	static const size_t thread_nbytes[] = {16, 256};
+	static const size_t warp_nbytes[] = {16, 1 << 10, 4 << 10};
+	static const size_t block_nbytes[] = {16, 4 << 10, 16 << 10, 64 << 10, 1 << 20};
+
+	return put_signal_sizes<BENCH_THREAD>(b, bench_sizes(b, thread_nbytes)) ||
+	       put_signal_sizes<BENCH_WARP>(b, bench_sizes(b, warp_nbytes)) ||
+	       put_signal_sizes<BENCH_BLOCK>(b, bench_sizes(b, block_nbytes));
 }

@@ -17,6 +17,7 @@ enum bench_scope {
 	BENCH_WARP = 1,
 	BENCH_BLOCK = 2,
 	BENCH_GRID = 3, /* all blocks of the kernel: api_grid.h */
+	BENCH_N_SCOPES = 4,
 };
 
 #define BENCH_FN static __device__ __forceinline__

@@ -2,8 +2,9 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The device calls of api.h as bare kernels would make them (BENCH_LIMIT): the same accesses and
  * fences that the promises of shmem_dev need, and nothing else. No check of an argument, no error,
- * no limit of a wait, no transport but mapped memory, sizes that are a power of two from 4 on and
- * aligned. What a row of the library takes beyond this is the library's own cost.
+ * no limit of a wait, no transport but mapped memory, sizes that are multiples of 4, and addresses
+ * aligned to the words that the size allows. What a row of the library takes beyond this is the
+ * library's own cost.
  *
  * The PTX is written out here, so that the limit does not share a mistake with arch/cuda.h. */
 #ifndef BENCH_API_LIMIT_H
@@ -81,13 +82,17 @@ BENCH_FN void bench_copy_words(type_t *dst, const type_t *src, uint32_t n)
 template <bench_scope S, int DEPTH>
 BENCH_FN void bench_copy(void *dst, const void *src, size_t nbytes)
 {
-	if (nbytes >= 16)
+	if (nbytes == 8)
+		bench_copy_words<S, 1>((uint64_t *)dst, (const uint64_t *)src, 1);
+	else if (nbytes % 16 == 0)
 		bench_copy_words<S, DEPTH>((uint4 *)dst, (const uint4 *)src,
 					   (uint32_t)(nbytes / 16));
-	else if (nbytes == 8)
-		bench_copy_words<S, 1>((uint64_t *)dst, (const uint64_t *)src, 1);
+	else if (nbytes % 8 == 0)
+		bench_copy_words<S, 1>((uint64_t *)dst, (const uint64_t *)src,
+				       (uint32_t)(nbytes / 8));
 	else
-		bench_copy_words<S, 1>((uint32_t *)dst, (const uint32_t *)src, 1);
+		bench_copy_words<S, 1>((uint32_t *)dst, (const uint32_t *)src,
+				       (uint32_t)(nbytes / 4));
 }
 
 template <bench_scope S>

@@ -70,6 +70,19 @@ typedef struct bench_point {
 	size_t nbytes;
 } bench_point_t;
 
+/* What the command line sets for the points of all operations. */
+typedef struct bench_choice {
+	/* Sizes min_nbytes, min_nbytes * factor, ... up to max_nbytes; factor 0: the operations'
+	 * own sizes. */
+	size_t min_nbytes, max_nbytes, factor;
+	size_t blocks;  /* 0: the operations' own numbers */
+	size_t threads; /* of a block in block and grid scope; 0: the operations' own */
+	size_t iters;   /* 0: the operations' own */
+	size_t warm;    /* if sets_warm */
+	size_t scope;   /* if sets_scope: measure the points of this bench_scope alone */
+	bool sets_warm, sets_scope;
+} bench_choice_t;
+
 typedef struct bench {
 	bench_lib_t lib;
 	bench_args_t args; /* arguments that all points share */
@@ -79,14 +92,38 @@ typedef struct bench {
 	FILE *json; /* one line for each point; NULL: none */
 	int my_pe;
 	int n_pes;
+	bench_choice_t choice;
 	bool quick;
 	int row; /* number of printed rows */
 } bench_t;
 
-/* Measure one point and print it. Collective. Returns 0. Returns 1 on every PE if on any of them a
- * check or an operation of the kernel failed, after a line on that PE's stderr. Returns 1 on this
- * PE alone, after a line, if CUDA or the sync that tells the others failed: they may then wait
- * until the launcher ends them. */
+typedef struct bench_list {
+	size_t n;
+	size_t values[32];
+} bench_list_t;
+
+extern const char *const bench_scope_names[BENCH_N_SCOPES];
+
+/* The sizes, or numbers of blocks, that an operation measures: what the command line chose, or the
+ * operation's own. */
+bench_list_t bench_sizes_of(const bench_t *b, const size_t *own, size_t n_own);
+bench_list_t bench_blocks_of(const bench_t *b, const size_t *own, size_t n_own);
+
+template <size_t N> bench_list_t bench_sizes(const bench_t *b, const size_t (&own)[N])
+{
+	return bench_sizes_of(b, own, N);
+}
+
+template <size_t N> bench_list_t bench_blocks(const bench_t *b, const size_t (&own)[N])
+{
+	return bench_blocks_of(b, own, N);
+}
+
+/* Measure one point, as far as the command line has not chosen otherwise, and print it. A point of
+ * a scope that was not chosen is left out. Collective. Returns 0. Returns 1 on every PE if on any
+ * of them a check or an operation of the kernel failed, after a line on that PE's stderr. Returns 1
+ * on this PE alone, after a line, if CUDA or the sync that tells the others failed: they may then
+ * wait until the launcher ends them. */
 int bench_measure(bench_t *b, const bench_point_t *point);
 
 /* The operations. Return like bench_measure. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026 The shmem_dev authors
-// One PE of the bench: bench_LIBRARY [--quick] [--json FILE] [op ...]. Started by bench/run.
+// One PE of the bench: bench_LIBRARY [options] [op ...]. Started by bench/run, which checks them.
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
@@ -35,7 +35,11 @@ static const struct {
 
 static int usage(const char *program)
 {
-	fprintf(stderr, "usage: %s [--quick] [--json FILE] [op ...], with op one of", program);
+	fprintf(stderr,
+		"usage: %s [--quick] [--json FILE] [-b min_bytes] [-e max_bytes] [-f factor] "
+		"[-n iterations] [-w warm-up] [-c blocks] [-t threads] [-s scope] [op ...], "
+		"with op one of",
+		program);
 	for (size_t i = 0; i < N_OPS; i++)
 		fprintf(stderr, " %s", ops[i].name);
 	fprintf(stderr, "\n");
@@ -141,6 +145,70 @@ static int run_ops(bench_t *b, char **names, int n_names)
 	return 0;
 }
 
+/* The number that follows an option, from least to most. Returns 0, or -1 after a line. */
+static int number(int option, size_t least, size_t most, size_t *value)
+{
+	char *end = NULL;
+
+	*value = strtoul(optarg, &end, 10);
+	if (*optarg >= '0' && *optarg <= '9' && *end == '\0' && *value >= least && *value <= most)
+		return 0;
+	fprintf(stderr, "bench: -%c %s: use a number from %zu to %zu\n", option, optarg, least,
+		most);
+	return -1;
+}
+
+static int scope_of(const char *name, size_t *scope)
+{
+	for (*scope = 0; *scope < BENCH_N_SCOPES; ++*scope)
+		if (strcmp(name, bench_scope_names[*scope]) == 0)
+			return 0;
+	fprintf(stderr, "bench: -s %s: use thread, warp, block or grid\n", name);
+	return -1;
+}
+
+/* The options of NVSHMEM's own tests, and -s. Returns 0, or -1 after a line. */
+static int choose(bench_choice_t *choice, int option)
+{
+	switch (option) {
+	case 'b':
+		return number(option, 4, BENCH_MAX_NBYTES, &choice->min_nbytes);
+	case 'e':
+		return number(option, 4, BENCH_MAX_NBYTES, &choice->max_nbytes);
+	case 'f':
+		return number(option, 2, BENCH_MAX_NBYTES, &choice->factor);
+	case 'n':
+		return number(option, 1, 1000 * 1000, &choice->iters);
+	case 'w':
+		choice->sets_warm = true;
+		return number(option, 0, 1000 * 1000, &choice->warm);
+	case 'c':
+		return number(option, 1, 1024, &choice->blocks);
+	case 't':
+		return number(option, 1, 1024, &choice->threads);
+	default:
+		choice->sets_scope = true;
+		return scope_of(optarg, &choice->scope);
+	}
+}
+
+/* One of the options for sizes gives the others their defaults, those of NVSHMEM's own tests.
+ * Returns 0, or -1 after a line. */
+static int complete_sizes(bench_choice_t *choice)
+{
+	if (choice->min_nbytes == 0 && choice->max_nbytes == 0 && choice->factor == 0)
+		return 0;
+	choice->min_nbytes = choice->min_nbytes ? choice->min_nbytes : 4;
+	choice->max_nbytes = choice->max_nbytes ? choice->max_nbytes : BENCH_MAX_NBYTES;
+	choice->factor = choice->factor ? choice->factor : 2;
+	if (choice->min_nbytes % 4 == 0 && choice->min_nbytes <= choice->max_nbytes)
+		return 0;
+	fprintf(stderr,
+		"bench: -b %zu -e %zu: the first size is a multiple of 4 and not above the last\n",
+		choice->min_nbytes, choice->max_nbytes);
+	return -1;
+}
+
 /* Returns 0, or an exit status after a line. */
 static int parse(bench_t *b, int argc, char **argv)
 {
@@ -150,14 +218,18 @@ static int parse(bench_t *b, int argc, char **argv)
 	const char *json = NULL;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "b:e:f:n:w:c:t:s:", options, NULL)) != -1) {
 		if (c == 'q')
 			b->quick = true;
 		else if (c == 'j')
 			json = optarg;
-		else
+		else if (c == '?')
 			return usage(argv[0]);
+		else if (choose(&b->choice, c))
+			return 2;
 	}
+	if (complete_sizes(&b->choice))
+		return 2;
 	for (int i = optind; i < argc; i++)
 		if (!known_op(argv[i]))
 			return usage(argv[0]);

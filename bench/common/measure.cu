@@ -5,7 +5,7 @@
 
 #define REPEATS_MAX 16
 
-static const char *const scope_names[] = {"thread", "warp", "block", "grid"};
+const char *const bench_scope_names[BENCH_N_SCOPES] = {"thread", "warp", "block", "grid"};
 static const char *const unit_names[] = {"us", "GB/s", "M/s"};
 
 static int cuda_failed(const bench_t *b, const char *what, cudaError_t err)
@@ -183,15 +183,55 @@ static void report(bench_t *b, const double *ns, int repeats)
 	if (b->row++ == 0)
 		printf("%s on %s, %d PEs\n%-20s %-7s %10s %7s %8s %10s %10s\n", b->lib.name, b->gpu,
 		       b->n_pes, "op", "scope", "bytes", "blocks", "threads", "median", "best");
-	printf("%-20s %-7s %10zu %7u %8u %10.2f %10.2f %s\n", p->op, scope_names[p->scope],
+	printf("%-20s %-7s %10zu %7u %8u %10.2f %10.2f %s\n", p->op, bench_scope_names[p->scope],
 	       p->nbytes, p->blocks, p->threads, median, best, unit_names[p->unit]);
 	if (b->json)
 		fprintf(b->json,
 			"{\"op\":\"%s\",\"scope\":\"%s\",\"bytes\":%zu,\"blocks\":%u,"
 			"\"threads\":%u,\"pes\":%d,\"unit\":\"%s\",\"median\":%.4f,\"best\":%.4f,"
 			"\"repeats\":%d,\"iterations\":%u,\"gpu\":\"%s\",\"library\":\"%s\"}\n",
-			p->op, scope_names[p->scope], p->nbytes, p->blocks, p->threads, b->n_pes,
-			unit_names[p->unit], median, best, repeats, p->iters, b->gpu, b->lib.name);
+			p->op, bench_scope_names[p->scope], p->nbytes, p->blocks, p->threads,
+			b->n_pes, unit_names[p->unit], median, best, repeats, p->iters, b->gpu,
+			b->lib.name);
+}
+
+static bench_list_t copy_of(const size_t *own, size_t n_own)
+{
+	bench_list_t list = {};
+
+	for (; list.n < n_own; list.n++)
+		list.values[list.n] = own[list.n];
+	return list;
+}
+
+bench_list_t bench_sizes_of(const bench_t *b, const size_t *own, size_t n_own)
+{
+	const bench_choice_t *choice = &b->choice;
+	bench_list_t list = {};
+
+	if (choice->factor == 0)
+		return copy_of(own, n_own);
+	for (size_t nbytes = choice->min_nbytes; nbytes <= choice->max_nbytes;
+	     nbytes *= choice->factor)
+		list.values[list.n++] = nbytes;
+	return list;
+}
+
+bench_list_t bench_blocks_of(const bench_t *b, const size_t *own, size_t n_own)
+{
+	const size_t chosen = b->choice.blocks;
+
+	return chosen ? copy_of(&chosen, 1) : copy_of(own, n_own);
+}
+
+static void choose(const bench_choice_t *choice, bench_point_t *point)
+{
+	if (choice->threads && point->scope >= BENCH_BLOCK)
+		point->threads = (uint32_t)choice->threads;
+	if (choice->iters)
+		point->iters = (uint32_t)choice->iters;
+	if (choice->sets_warm)
+		point->warm = (uint32_t)choice->warm;
 }
 
 int bench_measure(bench_t *b, const bench_point_t *point)
@@ -199,13 +239,16 @@ int bench_measure(bench_t *b, const bench_point_t *point)
 	const int repeats = b->quick ? 5 : 11;
 	double ns[REPEATS_MAX] = {0};
 
+	if (b->choice.sets_scope && point->scope != b->choice.scope)
+		return 0;
 	b->point = *point;
-	b->args.nbytes = point->nbytes;
-	b->args.warm = point->warm;
-	b->args.iters = point->iters;
+	choose(&b->choice, &b->point);
+	b->args.nbytes = b->point.nbytes;
+	b->args.warm = b->point.warm;
+	b->args.iters = b->point.iters;
 	if (prepare(b))
 		return 1;
-	if (b->my_pe < point->actors && run_repeats(b, ns, repeats))
+	if (b->my_pe < b->point.actors && run_repeats(b, ns, repeats))
 		return 1;
 	if (meet(b) || clear_result(b) || verify(b))
 		return 1;
