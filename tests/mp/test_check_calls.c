@@ -227,6 +227,7 @@ enum {
 	EXITED_HALF,
 	DIFFERENT_PES,
 	DIFFERENT_SIZES,
+	DIFFERENT_STRIDES,
 	OUTSIDER,
 	PAST_BLOCK,
 	PART_OF_WARP,
@@ -249,6 +250,9 @@ SHMEMD_KERNEL(group_kernel, call_params_t, p)
 					     tid == 5 ? (me + 1) % n : me);
 	else if (p.which == DIFFERENT_SIZES)
 		status = shmemd_getmem_warp(&p.ctx, p.target, p.source, 8 + (tid == 37), me);
+	else if (p.which == DIFFERENT_STRIDES)
+		status = shmemd_igetmem_warp(&p.ctx, p.target, p.source, 1 + (tid == 37), 1, 4, 2,
+					     me);
 	else if (p.which == OUTSIDER && tid >= 32)
 		status = shmemd_getmem_group(&p.ctx, shmemd_warps(0, 1, 1), p.target, p.source, 8,
 					     me);
@@ -264,9 +268,9 @@ SHMEMD_KERNEL(group_kernel, call_params_t, p)
 static int groups(pes_t *pes)
 {
 	static const uint64_t mistakes[N_GROUPS] = {
-		SHMEMD_MISTAKE_LANES,  SHMEMD_MISTAKE_THREADS,  SHMEMD_MISTAKE_DIFFER,
-		SHMEMD_MISTAKE_DIFFER, SHMEMD_MISTAKE_OUTSIDER, SHMEMD_MISTAKE_OUTSIDER,
-		SHMEMD_MISTAKE_LANES};
+		SHMEMD_MISTAKE_LANES,    SHMEMD_MISTAKE_THREADS, SHMEMD_MISTAKE_DIFFER,
+		SHMEMD_MISTAKE_DIFFER,   SHMEMD_MISTAKE_DIFFER,  SHMEMD_MISTAKE_OUTSIDER,
+		SHMEMD_MISTAKE_OUTSIDER, SHMEMD_MISTAKE_LANES};
 	call_params_t p;
 
 	if (call_params(pes, &p))

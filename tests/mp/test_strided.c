@@ -22,6 +22,7 @@ static const xfer_t shapes[] = {
 	{0, 4, 2, 2, 0, 0},  {1, 8, 5, 7, 0, 0},   {5, 1, 2, 3, 0, 0},  {70, 4, 1, 2, 0, 0},
 	{33, 8, 3, 1, 0, 0}, {70, 16, 2, 3, 0, 0}, {9, 2, 1, 1, 0, 0},  {40, 40, 3, 2, 0, 0},
 	{7, 3, 4, 2, 0, 0},  {3, 200, 2, 2, 0, 0}, {70, 8, 1, 1, 0, 0}, {5, 0, 2, 2, 0, 0},
+	{0, 4, 1, 1, 0, 0},
 };
 #define N_XFERS (sizeof(shapes) / sizeof(shapes[0]))
 
@@ -52,6 +53,16 @@ SCOPE_STEP void strided_one(const strided_params_t *p, const shmemd_ctx_t *ctx, 
 	char *src = p->src + (uint64_t)pe * p->src_nbytes + x->src_at;
 	char *dst = p->dst + (uint64_t)me * p->dst_nbytes + x->dst_at;
 
+	if (x->nelems == 0) { /* the pointers are not used */
+		if (p->op == IPUT)
+			SCOPED(p->scope, shmemd_iputmem, ctx, NULL, NULL, x->dst_stride,
+			       x->src_stride, x->width, 0, pe);
+		else
+			SCOPED_INT(status, p->scope, shmemd_igetmem, ctx, NULL, NULL, x->dst_stride,
+				   x->src_stride, x->width, 0, pe);
+		scope_report(p->status, 0, status);
+		return;
+	}
 	if (p->op == IPUT) {
 		SCOPED(p->scope, shmemd_iputmem, ctx, dst, src, x->dst_stride, x->src_stride,
 		       x->width, x->nelems, pe);

@@ -120,8 +120,8 @@ reason_t reasons[] = {
 	    "not executed by the emulator: no scenario has mixed transport. Removed, it is caught "
 	    "by failed_flush of test_ring_signal (seeded mistakes)."),
 	ROW(shmemdi_latch_agree, group_any, 1, 1, UNORDERED,
-	    "harmless, the group sync that all callers do between the peek and here has ordered "
-	    "what "
-	    "was before it, the peeks included."),
+	    "only what other groups latch meanwhile depends on it, and no scenario has that: "
+	    "unordered, a thread could read the latch again and not find what another has peeked. "
+	    "In a barrier the group sync before it orders the peeks."),
 	{{NULL, NULL, 0, 0}, 0, NULL, 0},
 };

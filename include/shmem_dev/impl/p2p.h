@@ -72,10 +72,17 @@ SHMEMD_FN char *shmemdi_p2p_base(const shmemd_ctx_t *ctx, int pe)
 	return shmemdi_may_be_mapped(ctx, pe) ? shmemdi_p2p_base_of_member(ctx, pe) : (char *)0;
 }
 
-/* Where this PE sees the copy of the symmetric object sym in the heap that it sees at base. */
+/* How far the heap that this PE sees at base is from its own. */
+SHMEMD_FN int64_t shmemdi_base_shift(const shmemd_ctx_t *ctx, const char *base)
+{
+	return (int64_t)((uintptr_t)base - (uintptr_t)ctx->heap);
+}
+
+/* Where this PE sees the copy of the symmetric object sym in the heap that it sees at base. sym may
+ * be NULL if nothing is copied. */
 SHMEMD_FN char *shmemdi_p2p_at(const shmemd_ctx_t *ctx, char *base, const void *sym)
 {
-	return base + ((const char *)sym - ctx->heap);
+	return shmemdi_shifted(sym, shmemdi_base_shift(ctx, base));
 }
 
 /* Where this PE sees the copy of sym of a member that is mapped for certain. */

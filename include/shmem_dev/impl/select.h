@@ -186,10 +186,4 @@ SHMEMD_FN int shmemdi_check_select_put_signal(const shmemd_ctx_t *ctx, shmemdi_o
 						       shmemdi_may_be_mapped(ctx, op.pe), base);
 }
 
-/* The distance to the heap of a mapped PE, seen at base. */
-SHMEMD_FN int64_t shmemdi_base_shift(const shmemd_ctx_t *ctx, const char *base)
-{
-	return (int64_t)((uintptr_t)base - (uintptr_t)ctx->heap);
-}
-
 #endif

@@ -40,6 +40,24 @@ SHMEMD_FN int shmemdi_check_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op, ptr
 			      (uint64_t)(int64_t)stride, 1);
 }
 
+/* The lanes of each warp pass equal strides, width and number, too: shmemdi_check_op compares the
+ * extent. */
+SHMEMD_FN int shmemdi_check_elems(const shmemd_ctx_t *ctx, shmemdi_op_t op,
+				  const shmemdi_elems_t *e)
+{
+#ifdef SHMEMD_CHECK
+	uint64_t bits = shmemdi_hash((uint64_t)e->sym_stride, (uint64_t)e->local_stride);
+
+	return shmemdi_check_equal(ctx, op.call, op.g,
+				   shmemdi_hash(shmemdi_hash(bits, e->n), e->width));
+#else
+	(void)ctx;
+	(void)op;
+	(void)e;
+	return SHMEMD_OK;
+#endif
+}
+
 SHMEMD_FN int shmemdi_check_select_elems(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 					 const shmemdi_elems_t *e, char **base)
 {
@@ -50,7 +68,8 @@ SHMEMD_FN int shmemdi_check_select_elems(const shmemd_ctx_t *ctx, shmemdi_op_t o
 	if (status != SHMEMD_OK)
 		return status;
 	op.nbytes = shmemdi_elems_extent(e, e->sym_stride);
-	return shmemdi_check_select(ctx, op, base);
+	status = shmemdi_check_select(ctx, op, base);
+	return status ? status : shmemdi_check_elems(ctx, op, e);
 }
 
 /* This thread's elements, in mapped memory. */
