@@ -82,17 +82,19 @@ BENCH_FN void bench_copy_words(type_t *dst, const type_t *src, uint32_t n)
 template <bench_scope S, int DEPTH>
 BENCH_FN void bench_copy(void *dst, const void *src, size_t nbytes)
 {
-	if (nbytes == 8)
-		bench_copy_words<S, 1>((uint64_t *)dst, (const uint64_t *)src, 1);
-	else if (nbytes % 16 == 0)
+	if (nbytes == 8) {
+		if (bench_rank<S>() == 0) /* strong: a wait may poll the word */
+			bench_store((uint64_t *)dst, *(const uint64_t *)src);
+	} else if (nbytes % 16 == 0) {
 		bench_copy_words<S, DEPTH>((uint4 *)dst, (const uint4 *)src,
 					   (uint32_t)(nbytes / 16));
-	else if (nbytes % 8 == 0)
+	} else if (nbytes % 8 == 0) {
 		bench_copy_words<S, 1>((uint64_t *)dst, (const uint64_t *)src,
 				       (uint32_t)(nbytes / 8));
-	else
+	} else {
 		bench_copy_words<S, 1>((uint32_t *)dst, (const uint32_t *)src,
 				       (uint32_t)(nbytes / 4));
+	}
 }
 
 template <bench_scope S>

@@ -76,7 +76,9 @@ typedef struct post_args {
 typedef enum post_op { POST_PUT, POST_P, POST_ADD, POST_PUT_SIGNAL } post_op_t;
 
 typedef enum post_ringing {
-	POST_EACH, /* every operation rings */
+	/* every operation asks for a doorbell before it returns; with the library one doorbell may
+	 * be for several posters of a channel */
+	POST_EACH,
 	/* rings unless a later operation is reserved; rings at the end of each batch of 32 */
 	POST_RULE,
 	POST_EVERY_4TH,  /* the others defer the doorbell to a later operation */

@@ -41,16 +41,10 @@ FENCE_KERNEL(gpu_device, shmemd_arch_st_relaxed_u64(p.device, i);
 	     shmemd_arch_fence_before_publish())
 FENCE_KERNEL(gpu_pinned, shmemd_arch_st_relaxed_u64(p.pinned, i);
 	     shmemd_arch_fence_before_publish())
-FENCE_KERNEL(both_gpu_device, shmemd_arch_st_relaxed_u64(p.device, i);
-	     shmemd_arch_fence_before_record_gpu())
-FENCE_KERNEL(both_gpu_pinned, shmemd_arch_st_relaxed_u64(p.pinned, i);
-	     shmemd_arch_fence_before_record_gpu())
 FENCE_KERNEL(release_device, shmemd_arch_st_relaxed_u64(p.device, i);
 	     shmemd_arch_fence_before_doorbell())
 FENCE_KERNEL(release_pinned, shmemd_arch_st_relaxed_u64(p.pinned, i);
 	     shmemd_arch_fence_before_doorbell())
-FENCE_KERNEL(sys_device, shmemd_arch_st_relaxed_u64(p.device, i); shmemd_arch_fence_before_record())
-FENCE_KERNEL(sys_pinned, shmemd_arch_st_relaxed_u64(p.pinned, i); shmemd_arch_fence_before_record())
 
 static int fence_point(fence_args_t *a, const char *what, void (*kernel)(const fence_args_t))
 {
@@ -83,13 +77,7 @@ int ring_fences(void)
 	       fence_point(&a, "store to device memory, release fence of the GPU's scope",
 			   gpu_device) ||
 	       fence_point(&a, "store to pinned host memory, the same", gpu_pinned) ||
-	       fence_point(&a, "store to device memory, acq_rel fence of the GPU's scope",
-			   both_gpu_device) ||
-	       fence_point(&a, "store to pinned host memory, the same", both_gpu_pinned) ||
 	       fence_point(&a, "store to device memory, release fence of the system's scope",
 			   release_device) ||
-	       fence_point(&a, "store to pinned host memory, the same", release_pinned) ||
-	       fence_point(&a, "store to device memory, acq_rel fence of the system's scope",
-			   sys_device) ||
-	       fence_point(&a, "store to pinned host memory, the same", sys_pinned);
+	       fence_point(&a, "store to pinned host memory, the same", release_pinned);
 }

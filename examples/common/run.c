@@ -178,7 +178,7 @@ int run_pick_gpu(void)
 	}
 	CUDA_TRY(cudaGetDeviceCount(&n_gpus));
 	CUDA_TRY(cudaSetDevice(local % n_gpus));
-	CUDA_TRY(cudaFree(NULL)); /* the CUDA runtime creates its context only now */
+	CUDA_TRY(cudaFree(NULL)); /* before CUDA 12.0, cudaSetDevice creates no context */
 	return 0;
 }
 

@@ -32,8 +32,8 @@ enum shmemh_fault_state {
 	SHMEMH_FAULT_ENDED = 3,     /* nothing is sent any more; `status` says why */
 };
 
-/* Why a path was left (BY_RETRIES to BY_MOVE), or why a channel, or this PE's direction of it,
- * ended (BY_PROGRAM to BY_CUT_OFF). */
+/* Why a path was left, or why a channel or this PE's direction of it ended: `state` and `status` of
+ * shmemh_fault_info_t tell which. */
 enum shmemh_fault_cause {
 	SHMEMH_FAULT_BY_NONE = 0,    /* there was no fault */
 	SHMEMH_FAULT_BY_RETRIES = 1, /* CQE: no acknowledgement, all transport retries used up */
@@ -106,10 +106,11 @@ SHMEMH_API int shmemh_fault_get(const shmemh_t *job, int world_pe, int k,
 
 /* Call changed(arg, world_pe, k, state) after each change of a channel's state or path, from a
  * thread of the runtime, one call at a time. changed returns soon, since the switches of this PE
- * wait for it; it may call shmemh_fault_get, _policy and _watch, and nothing else of this
- * library. Changes that follow each other quickly may be reported once, with the last state; but a
- * channel that goes on after an outage is reported before its next fault, with the steps of that
- * outage in shmemh_fault_get.
+ * wait for it; it may call shmemh_fault_get, _policy and _watch, and the functions that any thread
+ * may call while others use the job (docs/guide/threads.md), such as shmemh_my_pe. Changes that
+ * follow each other quickly may be reported once, with the last state; but a channel that goes on
+ * after an outage is reported before its next fault, with the steps of that outage in
+ * shmemh_fault_get.
  *
  * changed  NULL: report no changes any more. When the call returns, the previous function is not
  *          running and will not be called again, unless the call is made by that function itself.

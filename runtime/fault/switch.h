@@ -78,7 +78,7 @@ enum shmemhi_switch_event_kind {
 	SHMEMHI_EV_FENCED, /* value: executed requests, or SHMEMHI_SWITCH_LOST */
 	SHMEMHI_EV_OFFER,  /* value: the peer's endpoint */
 	SHMEMHI_EV_OPEN,
-	SHMEMHI_EV_ENDED,
+	SHMEMHI_EV_ENDED, /* also fed to each channel to a PE when one gives up here (ends.c) */
 	SHMEMHI_N_EVENTS
 };
 

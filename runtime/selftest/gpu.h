@@ -14,11 +14,13 @@ typedef struct shmemhi_rig_gpu {
 	shmemhi_kernel_t kernel;
 } shmemhi_rig_gpu_t;
 
-/* Returns  1; 0: there is none; ERR_CUDA (a line in err). After 1 or ERR_CUDA call close. */
+/* Returns  1; 0: there is none; ERR_CUDA, ERR_NO_MEMORY (a line in err). Call close after all but
+ * 0. */
 int shmemhi_rig_gpu_open(shmemhi_rig_gpu_t *gpu, shmemhi_err_t *err);
 void shmemhi_rig_gpu_close(shmemhi_rig_gpu_t *gpu);
 
-/* Run the kernel and wait for its end. Returns SHMEMH_OK; ERR_CUDA. */
+/* Run the kernel and wait for its end. Returns SHMEMH_OK; ERR_CUDA;
+ * ERR_NO_MEMORY. */
 int shmemhi_rig_gpu_drive(shmemhi_rig_gpu_t *gpu, const shmemhi_drive_t *drive, shmemhi_err_t *err);
 
 #endif

@@ -137,7 +137,8 @@ void shmemhi_remote_store(shmemhi_rig_t *rig, size_t offset, size_t nbytes);
 void shmemhi_remote_load(shmemhi_rig_t *rig, size_t offset, size_t nbytes);
 void shmemhi_remote_load_words(shmemhi_rig_t *rig, size_t offset, size_t stride, uint32_t n);
 
-/* The control segment of the next WQE of an end. flags: SHMEMD_MLX5_CQ_UPDATE, _FENCE. */
+/* The control segment of the next WQE of an end. flags: SHMEMD_MLX5_CQ_UPDATE,
+ * SHMEMD_MLX5_FENCE_MODE_FENCE. */
 shmemdi_wqe_at_t shmemhi_at(const shmemhi_end_t *end, uint32_t flags);
 
 /* Write a WQE of n WQEBBs (1 or 2) into the queue. */

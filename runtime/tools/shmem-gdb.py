@@ -237,7 +237,7 @@ def wqe_text(memory, index, c):
     if words[0] >> 8 & 0xffff != index - c.base() & 0xffff or words[1] >> 8 != c.qpn() or \
             opcode not in OPCODES:
         return None
-    text = f"{OPCODES[opcode]}, {ds} segments"
+    text = f"{OPCODES[opcode]}, {ds * 16} bytes"
     if opcode not in NOT_REQUESTS:
         text += f", request {words[3] & 0xffffff}, remote {words[4] << 32 | words[5]:#x}" \
             f" key {words[6]:#x}"

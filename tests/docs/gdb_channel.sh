@@ -51,8 +51,8 @@ expect '^  path         epoch 0, QP 0x[0-9a-f]+, base 0, key columns 1 .own. and
 expect '^  order        none: the job does not tolerate faults of paths$'
 expect '^  counters     2 doorbells, 2 requests, 0 tickets of bounce buffers$'
 expect '^  state        2 WQEBBs published beyond done; 0 reserved and not published .*; 62 free$'
-expect '^    0  RDMA_WRITE, 3 segments, request 0, .*, 256 bytes, .*, requests a CQE; published$'
-expect '^    1  RDMA_WRITE, 3 segments, request 1, .*, 256 bytes, .*, requests a CQE; published$'
+expect '^    0  RDMA_WRITE, 48 bytes, request 0, .*, 256 bytes, .*, requests a CQE; published$'
+expect '^    1  RDMA_WRITE, 48 bytes, request 1, .*, 256 bytes, .*, requests a CQE; published$'
 
 # Words that a fault or another thread may have left, and arguments that name no channel.
 words='rig_pes[0].ends[1].words'
