@@ -73,7 +73,7 @@ SHMEMD_KERNEL(kinds_kernel, trace_params_t, p)
 	status |= shmemd_g_u32(&p.ctx, &value, (const uint32_t *)(const void *)p.inbox, pe);
 	shmemd_putmem_bulk(&p.ctx, p.inbox, p.outbox, 8, pe, NULL, 0);
 	status |= shmemd_getmem_bulk(&p.ctx, p.outbox, p.inbox, 8, pe, NULL, 0);
-	shmemd_iputmem(&p.ctx, p.inbox, p.outbox, 1, 1, 4, 3, pe); /* calls put */
+	shmemd_iputmem(&p.ctx, p.inbox, p.outbox, 1, 1, 4, 3, pe);
 	status |= shmemd_sync(&p.ctx);
 	shmemd_atomic_add_u64(&p.ctx, &p.words[2], 3, pe);
 	status |= shmemd_atomic_fetch_add_u64(&p.ctx, &old, &p.words[2], 4, pe);

@@ -27,15 +27,12 @@
 #define SHMEMDI_CALLER(op) shmemdi_call(SHMEMD_OP_##op, 0, 0)
 #endif
 
-/* A call that is not recorded, or whose caller records it. */
-#define SHMEMDI_NOT_TRACED (~(uint64_t)0)
-
 /* A call, for the record: its operation. With SHMEMD_TRACE also when it began (impl/trace.h), in
  * check builds also the call site. */
 typedef struct shmemdi_call_t {
 	uint32_t op; /* shmemd_op */
 #ifdef SHMEMD_TRACE
-	uint64_t begin; /* nanoseconds, or SHMEMDI_NOT_TRACED */
+	uint64_t begin; /* nanoseconds; of a call that is not recorded 0 */
 #endif
 #ifdef SHMEMD_CHECK
 	uint32_t line;    /* 0: not known */
@@ -49,7 +46,7 @@ SHMEMD_FN shmemdi_call_t shmemdi_call(uint32_t op, const char *site, uint32_t li
 
 	call.op = op;
 #ifdef SHMEMD_TRACE
-	call.begin = op == SHMEMD_OP_NONE ? SHMEMDI_NOT_TRACED : shmemd_arch_time_ns();
+	call.begin = op == SHMEMD_OP_NONE ? 0 : shmemd_arch_time_ns();
 #endif
 #ifdef SHMEMD_CHECK
 	call.line = line;

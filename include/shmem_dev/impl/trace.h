@@ -5,9 +5,8 @@
  * SHMEMDI_CALLER stores the time. For most functions of impl/ that public functions call
  * (impl/traced.h says which calls are not recorded), impl/traced.h and the headers of the optional
  * calls define one that calls it, or does the same, and then records, and give it the function's
- * name by a macro. A function that is called so gets the call with SHMEMDI_NOT_TRACED: it may call
- * another one that is recorded, and each public call is recorded once. A signal of grid.h is one
- * more event, in the block that sends it. */
+ * name by a macro. No recorded function calls another one by that name, so that each public call is
+ * recorded once. A signal of grid.h is one more event, in the block that sends it. */
 #ifndef SHMEMD_IMPL_TRACE_H
 #define SHMEMD_IMPL_TRACE_H
 
@@ -53,14 +52,14 @@ SHMEMD_FN uint64_t shmemdi_trace_offset(const shmemd_ctx_t *ctx, const void *sym
 	return sym ? (uint64_t)((uintptr_t)sym - (uintptr_t)ctx->heap) : SHMEMD_TRACE_NO_OFFSET;
 }
 
-/* A call that ends now: record it, if it is to be recorded and the calling thread is the first of
- * the group. pe: in the context's team, or -1. A context that is not filled has no latch. */
+/* A call that ends now: record it, if the calling thread is the first of the group. pe: in the
+ * context's team, or -1. A context that is not filled has no latch. */
 SHMEMD_FN void shmemdi_trace(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g, int pe,
 			     const void *sym, size_t nbytes, shmemdi_trace_word_t word, int status)
 {
 	shmemd_trace_event_t e;
 
-	if (call.begin == SHMEMDI_NOT_TRACED || g.rank != 0 || !ctx->latch)
+	if (g.rank != 0 || !ctx->latch)
 		return;
 	e.begin = call.begin;
 	e.end = shmemd_arch_time_ns();
@@ -84,21 +83,15 @@ SHMEMD_FN void shmemdi_trace(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmem
 #define SHMEMDI_TRACED_VOID(name, params, args, call_at, ...)                                      \
 	SHMEMD_FN void name##_traced params                                                        \
 	{                                                                                          \
-		shmemdi_call_t traced_call = call_at;                                              \
-                                                                                                   \
-		call_at.begin = SHMEMDI_NOT_TRACED;                                                \
 		name args;                                                                         \
-		shmemdi_trace(ctx, traced_call, __VA_ARGS__, SHMEMD_OK);                           \
+		shmemdi_trace(ctx, call_at, __VA_ARGS__, SHMEMD_OK);                               \
 	}
 #define SHMEMDI_TRACED_INT(name, params, args, call_at, ...)                                       \
 	SHMEMD_FN int name##_traced params                                                         \
 	{                                                                                          \
-		shmemdi_call_t traced_call = call_at;                                              \
-		int status;                                                                        \
+		int status = name args;                                                            \
                                                                                                    \
-		call_at.begin = SHMEMDI_NOT_TRACED;                                                \
-		status = name args;                                                                \
-		shmemdi_trace(ctx, traced_call, __VA_ARGS__, status);                              \
+		shmemdi_trace(ctx, call_at, __VA_ARGS__, status);                                  \
 		return status;                                                                     \
 	}
 
