@@ -47,7 +47,7 @@ int shmemhi_boot_torch(const shmemhi_options_t *opt, const shmemhi_log_t *log, s
 /* A job of one PE. Cannot fail. */
 void shmemhi_boot_self(shmemh_boot_t *boot);
 
-/* boot_tcp, with a line that names attr.pe and SHMEMH_PE if the numbers are wrong.
+/* boot_tcp, with a line that names attr.pe and attr.n_pes if the numbers are wrong.
  * Returns  as boot_tcp. */
 int shmemhi_boot_id(const shmemh_uniqueid_t *id, int pe, int n_pes, const shmemhi_options_t *opt,
 		    const shmemhi_log_t *log, shmemh_boot_t *boot, shmemhi_err_t *err);

@@ -102,7 +102,9 @@ static int check_abi(shmemh_t *job, uint32_t abi_version, size_t ctx_nbytes)
 }
 
 /* Code compiled with SHMEMD_NO_NIC can use a team only if no operation needs a NIC. With mixed
- * transport its fence, quiet and barrier would leave out the atomics that other units post. */
+ * transport its fence, quiet and barrier would leave out the atomics that other units post through
+ * contexts of this team. (They leave out what is posted through contexts of other teams: order.h
+ * says so.) */
 static int check_no_nic(shmemh_t *job, const shmemhi_team_t *team)
 {
 	for (int i = 0; i < team->n_pes; i++) {

@@ -35,7 +35,8 @@ void info_gpu_rdma(const shmemhi_cuda_t *cuda, int gpu)
 			       "modules and Linux 5.12)",
 		  ordering >= SHMEMHI_CU_RDMA_ORDERING_OWNER
 			  ? "its kernels see writes of NICs in order"
-			  : "a READ after writes of NICs orders them for its kernels");
+			  : "its kernels may see a NIC's signal before the "
+			    "data (use SHMEMH_HEAP=host); gets and fetches are in order");
 }
 
 #if SHMEMHI_HAVE_IB
