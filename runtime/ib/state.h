@@ -178,8 +178,8 @@ static inline bool shmemhi_ib_is_emulated(const shmemhi_ib_t *ib)
 }
 
 /* ib/proxy.c: the CPU doorbell proxy, a thread that writes doorbell records and rings doorbells
- * for all links that have a producer word. The emulator calls step instead: one round over these
- * links; returns the number of doorbells rung. */
+ * for all links that have a producer word. In the emulator there is none. step: one round over
+ * these links; returns the number of doorbells rung. */
 int shmemhi_proxy_open(shmemh_t *job, shmemhi_ib_t *ib);
 void shmemhi_proxy_close(shmemh_t *job, shmemhi_ib_t *ib);
 int shmemhi_proxy_step(shmemhi_proxy_t *proxy);

@@ -149,6 +149,10 @@ static int map_all(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_por
 	shmemhi_err_t why = {""};
 	int status = SHMEMH_OK;
 
+	if (job->opt.ib_doorbell == DOORBELL_CPU && shmemhi_ib_is_emulated(ib))
+		return shmemhi_fail(&job->err, SHMEMH_ERR_OPTION,
+				    "SHMEMH_IB_DOORBELL=cpu: no thread rings in the emulator: use "
+				    "auto");
 	if (job->opt.ib_doorbell == DOORBELL_CPU)
 		return SHMEMH_OK;
 	for (uint32_t i = 0; status == SHMEMH_OK && i < uars->n; i++)

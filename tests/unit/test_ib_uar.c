@@ -29,6 +29,7 @@ static struct {
 	int nc_is_shared;   /* NC is one register for the context, beside the others */
 	struct mlx5dv_devx_uar nc;
 	struct mlx5dv_devx_uar uars[MAX_ASKED];
+	struct ibv_context context;
 } device;
 
 static char pages[MAX_ASKED * PAGE] __attribute__((aligned(PAGE)));
@@ -76,6 +77,7 @@ static void make_device(shmemhi_ib_t *ib, uint32_t has, int limit, int per_page)
 	device.limit = limit;
 	device.per_page = per_page;
 	device.pages_per_base = 1;
+	ib->home_port.context = &device.context;
 	snprintf(ib->home_port.name, sizeof ib->home_port.name, "mlx5_7");
 	ib->lib.alloc_uar = give_uar;
 	ib->lib.free_uar = take_uar;
@@ -375,9 +377,26 @@ static int gpu_cannot(shmemh_t *job)
 	return 0;
 }
 
+/* In the emulator no thread rings. */
+static int emulator_refuses(shmemh_t *job)
+{
+	shmemhi_uars_t uars = {0};
+	shmemhi_ib_t ib;
+
+	job->opt.ib_doorbell = WORD_CPU;
+	job->err.text[0] = '\0';
+	make_device(&ib, 4, MAX_ASKED, 1);
+	device.context.async_fd = -1;
+	PE_CHECK(shmemhi_uars_open(job, &ib, &ib.home_port, 3, &uars) == SHMEMH_ERR_OPTION);
+	PE_CHECK(has_text(job, "SHMEMH_IB_DOORBELL=cpu"));
+	shmemhi_uars_close(job, &ib, &uars);
+	PE_CHECK(device.n_live == 0 && n_registered == 0);
+	return 0;
+}
+
 static int pe_does_not_map(shmemh_t *job)
 {
-	int failed = host_rings(job, WORD_CPU, NULL);
+	int failed = host_rings(job, WORD_CPU, NULL) || emulator_refuses(job);
 
 	for (fail_register = 1; fail_register <= 3; fail_register++) /* of three */
 		failed |= host_rings(job, WORD_AUTO, "(cuMemHostRegister") || gpu_cannot(job) ||

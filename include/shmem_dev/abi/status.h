@@ -144,7 +144,8 @@ enum shmemd_cause {
 				     to know which of the others live */
 	SHMEMD_CAUSE_NO_PATH = 4  /* fail-over gave up: the PE may be alive, but no path to it was
 				     found, or the device carried out no order, within
-				     SHMEMH_FT_GIVEUP, and its channels have ended */
+				     SHMEMH_FT_GIVEUP. Its channels end, or have ended: the
+				     device is ordered to end them after waits have ended */
 };
 
 #endif
