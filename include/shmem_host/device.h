@@ -67,11 +67,13 @@ typedef struct shmemh_channel_counters_t {
 	uint64_t posted;    /* WQEBBs posted, mod 2^47, as the next two */
 	uint64_t rung;      /* of these, WQEBBs that the doorbell has been rung for */
 	uint64_t completed; /* of these, WQEBBs found complete */
-	uint64_t doorbells; /* times the doorbell has been rung */
-	uint64_t requests;  /* requests that the target counts, all but NOP and DUMP; also those
+	/* Times a thread has rung the doorbell. With the CPU doorbell proxy: times a thread has
+	 * asked the proxy to ring, which may ring once for several. */
+	uint64_t doorbells;
+	uint64_t requests; /* requests that the target counts, all but NOP and DUMP; also those
 			       that were written and not published because the channel failed
 			       meanwhile; not those of calls that found it failed */
-	uint32_t cqes;      /* CQEs consumed, mod 2^16 */
+	uint32_t cqes;     /* CQEs consumed, mod 2^16 */
 	uint32_t reserved;
 } shmemh_channel_counters_t;
 

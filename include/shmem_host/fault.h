@@ -66,7 +66,8 @@ typedef struct shmemh_fault_info {
 	uint64_t switches;                  /* to another path, carried out */
 	/* What the device did in switches, as the threads that carried them out have counted it. */
 	uint64_t replayed;  /* requests given to the queue pair of another path, to be sent again */
-	uint64_t ambiguous; /* atomics that returned SHMEMD_ERR_AMBIGUOUS */
+	uint64_t ambiguous; /* atomics of which it is not known whether they were executed: they
+			       returned SHMEMD_ERR_AMBIGUOUS, or the error that ended their wait */
 	uint64_t outage_ns; /* of the latest outage: from the detection of its first fault until the
 			       channel went on; while it switches, until now; of one that ended,
 			       until its end */
@@ -106,11 +107,10 @@ SHMEMH_API int shmemh_fault_get(const shmemh_t *job, int world_pe, int k,
 
 /* Call changed(arg, world_pe, k, state) after each change of a channel's state or path, from a
  * thread of the runtime, one call at a time. changed returns soon, since the switches of this PE
- * wait for it; it may call shmemh_fault_get, _policy and _watch, and the functions that any thread
- * may call while others use the job (docs/guide/threads.md), such as shmemh_my_pe. Changes that
- * follow each other quickly may be reported once, with the last state; but a channel that goes on
- * after an outage is reported before its next fault, with the steps of that outage in
- * shmemh_fault_get.
+ * wait for it; it may call what the last three rows of the host's table in docs/guide/threads.md
+ * have: shmemh_fault_get, _policy and _watch, shmemh_my_pe and others like it. Changes that follow
+ * each other quickly may be reported once, with the last state; but a channel that goes on after an
+ * outage is reported before its next fault, with the steps of that outage in shmemh_fault_get.
  *
  * changed  NULL: report no changes any more. When the call returns, the previous function is not
  *          running and will not be called again, unless the call is made by that function itself.

@@ -12,7 +12,8 @@
 
 /* Room for the queued actions of a channel, without PREPARE and the order, which are under way
  * beside them. At most 11 are queued, while the first one is not done:
- *   the first one, and the next one of its event    2
+ *   the one under way, and one more that the same
+ *   event of the state machine queued with it       2
  *   FAULT                   adds FENCE, STOP        2
  *   DEAD                    adds FENCED, PREPARE    2
  *   FENCE of the next path  adds FENCED             1

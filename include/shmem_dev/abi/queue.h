@@ -171,7 +171,7 @@ typedef struct shmemd_channel {
 	 * (shmemdi_sq_note_flush). */
 	uint64_t flush;
 	uint64_t ticket;    /* of the next bounce buffer */
-	uint64_t doorbells; /* counter: doorbells rung */
+	uint64_t doorbells; /* counter: doorbells rung, or asked of the CPU doorbell proxy */
 	/* Counter: requests written; more than published if the channel failed. */
 	uint64_t requests;
 	uint64_t origin; /* SHMEMD_ORIGIN_WORD of the path (abi/replay.h); 0 if all begins at 0 */
