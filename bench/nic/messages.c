@@ -130,19 +130,19 @@ static int launch(shmemh_t *job, params_t *p, const row_t *row, uint64_t n_ops, 
 	return 0;
 }
 
-/* Sum the counters of PE 0's channels to PE 1. */
-static int count(shmemh_t *job, uint64_t *slots, uint64_t *doorbells)
+/* Sum the counters of this PE's channels to the other PE. */
+static int count(shmemh_t *job, uint64_t *wqebbs, uint64_t *doorbells)
 {
 	int k;
 
-	*slots = *doorbells = 0;
+	*wqebbs = *doorbells = 0;
 	for (k = 0; k < shmemh_channels(job); k++) {
 		shmemh_channel_counters_t c;
 
 		memset(&c, 0, sizeof(c));
 		c.size = sizeof(c);
 		RUN_TRY(job, shmemh_channel_counters(job, 1 - shmemh_my_pe(job), k, &c));
-		*slots += c.posted;
+		*wqebbs += c.posted;
 		*doorbells += c.doorbells;
 	}
 	return 0;
@@ -172,7 +172,7 @@ static int choose(shmemh_t *job, params_t *p, const row_t *row, uint64_t *n_ops)
 	return 0;
 }
 
-static void print(const row_t *row, const double *us, uint64_t n_ops, double slots,
+static void print(const row_t *row, const double *us, uint64_t n_ops, double wqebbs,
 		  double doorbells)
 {
 	double median = us[REPEATS / 2] / (double)n_ops;
@@ -180,28 +180,28 @@ static void print(const row_t *row, const double *us, uint64_t n_ops, double slo
 	printf("%-27s %5u B %3u threads %9.2f us (%.2f .. %.2f) %10.0f /s %6.2f WQEBBs "
 	       "%6.3f doorbells\n",
 	       row->name, row->nbytes, row->n_threads, median, us[0] / (double)n_ops,
-	       us[REPEATS - 1] / (double)n_ops, 1e6 / median, slots / (double)n_ops / REPEATS,
+	       us[REPEATS - 1] / (double)n_ops, 1e6 / median, wqebbs / (double)n_ops / REPEATS,
 	       doorbells / (double)n_ops / REPEATS);
 	fflush(stdout);
 }
 
 static int run_row(shmemh_t *job, params_t *p, const row_t *row)
 {
-	uint64_t n_ops, slots[2], doorbells[2];
+	uint64_t n_ops, wqebbs[2], doorbells[2];
 	double us[REPEATS];
 	int i;
 
-	if (choose(job, p, row, &n_ops) != 0 || count(job, &slots[0], &doorbells[0]) != 0)
+	if (choose(job, p, row, &n_ops) != 0 || count(job, &wqebbs[0], &doorbells[0]) != 0)
 		return 1;
 	for (i = 0; i < REPEATS; i++) {
 		if (launch(job, p, row, n_ops, &us[i]) != 0)
 			return 1;
 	}
-	if (count(job, &slots[1], &doorbells[1]) != 0)
+	if (count(job, &wqebbs[1], &doorbells[1]) != 0)
 		return 1;
 	qsort(us, REPEATS, sizeof(us[0]), compare);
 	if (shmemh_my_pe(job) == 0)
-		print(row, us, n_ops * row->n_threads, (double)(slots[1] - slots[0]),
+		print(row, us, n_ops * row->n_threads, (double)(wqebbs[1] - wqebbs[0]),
 		      (double)(doorbells[1] - doorbells[0]));
 	return 0;
 }

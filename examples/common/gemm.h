@@ -82,7 +82,7 @@ SHMEMD_FN uint32_t gemm_shared_address(const gemm_chunk_t *at)
 	return (uint32_t)__cvta_generic_to_shared(at);
 }
 
-/* Through L2 alone (.cg): another PE may have written the data, and L1 may hold older ones. */
+/* Past the L1 (.cg): an SM reads each chunk once, into shared memory. */
 SHMEMD_FN void gemm_fetch(gemm_chunk_t *to, const bf16_t *from)
 {
 	asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(gemm_shared_address(to)),

@@ -28,7 +28,8 @@ extern "C" {
  * kernel of this PE that records is running. Not collective.
  *
  * n_events  0: record nothing any more, and free the memory.
- * Returns  SHMEMH_OK; ERR_NO_MEMORY; ERR_CUDA: nothing is recorded then.
+ * Returns  SHMEMH_OK; ERR_NO_MEMORY; ERR_CUDA: nothing is recorded then, unless the
+ *          GPU could not be told to end an earlier recording, which then goes on.
  */
 SHMEMH_API int shmemh_trace_start(shmemh_t *job, uint32_t n_events);
 

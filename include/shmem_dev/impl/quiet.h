@@ -153,10 +153,12 @@ SHMEMD_FN uint64_t shmemdi_used(const shmemd_ctx_t *ctx, uint32_t k, uint32_t wo
 	return shmemd_arch_ld_relaxed_u64(&ctx->used[k * SHMEMD_USED_WORDS(ctx->n_world) + word]);
 }
 
-/* The world team's used channels, assigned to the threads of the group by PE number and not by
- * position among the set bits: two threads may load different values of one word of `used`, and the
+/* The used channels of a team whose PE numbers are those of the world team
+ * (SHMEMD_CTX_WORLD_NUMBERS), assigned to the threads of the group by PE number and not by position
+ * among the set bits: two threads may load different values of one word of `used`, and the
  * thread that posts a flush must also wait for it. */
-SHMEMD_FN int shmemdi_quiet_world(const shmemd_ctx_t *ctx, const shmemdi_quiet_t *q, int is_waiting)
+SHMEMD_FN int shmemdi_quiet_world_numbers(const shmemd_ctx_t *ctx, const shmemdi_quiet_t *q,
+					  int is_waiting)
 {
 	uint32_t word;
 	int status = SHMEMD_OK;
@@ -200,13 +202,13 @@ SHMEMD_FN int shmemdi_quiet_members(const shmemd_ctx_t *ctx, const shmemdi_quiet
  * failure; those of its channels that did not fail are quiet all the same. */
 SHMEMD_FN_CALL int shmemdi_flush_used_channels(const shmemd_ctx_t *device_copy, shmemdi_quiet_t q)
 {
-	int is_world = (device_copy->flags & SHMEMD_CTX_WORLD_NUMBERS) != 0;
+	int has_world_numbers = (device_copy->flags & SHMEMD_CTX_WORLD_NUMBERS) != 0;
 	int status = SHMEMD_OK, now, is_waiting;
 
 	SHMEMD_ARCH_NO_UNROLL
 	for (is_waiting = 0; is_waiting < 2; is_waiting++) {
-		now = is_world ? shmemdi_quiet_world(device_copy, &q, is_waiting)
-			       : shmemdi_quiet_members(device_copy, &q, is_waiting);
+		now = has_world_numbers ? shmemdi_quiet_world_numbers(device_copy, &q, is_waiting)
+					: shmemdi_quiet_members(device_copy, &q, is_waiting);
 		status = status ? status : now;
 	}
 	return status;
