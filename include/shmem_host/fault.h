@@ -65,9 +65,10 @@ typedef struct shmemh_fault_info {
 	uint32_t syndrome, vendor_syndrome; /* of the CQE that showed it; 0: there was none */
 	uint64_t switches;                  /* to another path, carried out */
 	/* What the device did in switches, as the threads that carried them out have counted it. */
-	uint64_t replayed;  /* requests given to the queue pair of another path, to be sent again */
-	uint64_t ambiguous; /* atomics of which it is not known whether they were executed: they
-			       returned SHMEMD_ERR_AMBIGUOUS, or the error that ended their wait */
+	uint64_t replayed; /* requests given to the queue pair of another path, to be sent again */
+	/* Atomics that were executed once and whose old value is lost: they returned
+	 * SHMEMD_ERR_AMBIGUOUS, or the error that ended their wait. */
+	uint64_t ambiguous;
 	uint64_t outage_ns; /* of the latest outage: from the detection of its first fault until the
 			       channel went on; while it switches, until now; of one that ended,
 			       until its end */

@@ -177,7 +177,8 @@ typedef struct adding {
 	size_t n_keys; /* n_regions * n_columns */
 	/* [n_keys rounded up to KEYS_PER_GATHER]: the rkeys; once these are gathered, the lkeys */
 	uint32_t *mine;
-	uint32_t *all;         /* [n_pes][KEYS_PER_GATHER] */
+	/* [n_pes][n]: n keys of each PE in one gather, KEYS_PER_GATHER or, in the last, fewer */
+	uint32_t *all;
 	uint32_t *theirs;      /* [n_pes][n_keys] */
 	shmemd_key_t *entries; /* [granules of the growth] */
 } adding_t;
