@@ -360,38 +360,36 @@ static int standby_cannot(shmemh_t *job, int is_home_mapped)
 	return 0;
 }
 
-static int gpu_cannot(shmemh_t *job)
+/* Opening the registers fails, with a line that has the text, and leaves nothing. */
+static int is_refused(shmemh_t *job, int word, int async_fd, int status, const char *text)
 {
 	shmemhi_uars_t uars = {0};
 	shmemhi_ib_t ib;
 
-	job->opt.ib_doorbell = WORD_GPU;
+	job->opt.ib_doorbell = word;
 	job->err.text[0] = '\0';
 	make_device(&ib, 4, MAX_ASKED, 1);
-	PE_CHECK(shmemhi_uars_open(job, &ib, &ib.home_port, 3, &uars) == SHMEMH_ERR_CUDA);
-	PE_CHECK(has_text(job, "SHMEMH_IB_DOORBELL=gpu: the GPU cannot write to the doorbells of "
-			       "mlx5_7 (cuMem"));
-	PE_CHECK(has_text(job, "PeerMappingOverride=1;"));
+	device.context.async_fd = async_fd;
+	PE_CHECK(shmemhi_uars_open(job, &ib, &ib.home_port, 3, &uars) == status);
+	PE_CHECK(has_text(job, text));
 	shmemhi_uars_close(job, &ib, &uars);
 	PE_CHECK(device.n_live == 0 && n_registered == 0);
+	return 0;
+}
+
+static int gpu_cannot(shmemh_t *job)
+{
+	PE_CHECK(is_refused(job, WORD_GPU, 0, SHMEMH_ERR_CUDA,
+			    "SHMEMH_IB_DOORBELL=gpu: the GPU cannot write to the doorbells of "
+			    "mlx5_7 (cuMem") == 0);
+	PE_CHECK(has_text(job, "PeerMappingOverride=1;"));
 	return 0;
 }
 
 /* In the emulator no thread rings. */
 static int emulator_refuses(shmemh_t *job)
 {
-	shmemhi_uars_t uars = {0};
-	shmemhi_ib_t ib;
-
-	job->opt.ib_doorbell = WORD_CPU;
-	job->err.text[0] = '\0';
-	make_device(&ib, 4, MAX_ASKED, 1);
-	device.context.async_fd = -1;
-	PE_CHECK(shmemhi_uars_open(job, &ib, &ib.home_port, 3, &uars) == SHMEMH_ERR_OPTION);
-	PE_CHECK(has_text(job, "SHMEMH_IB_DOORBELL=cpu"));
-	shmemhi_uars_close(job, &ib, &uars);
-	PE_CHECK(device.n_live == 0 && n_registered == 0);
-	return 0;
+	return is_refused(job, WORD_CPU, -1, SHMEMH_ERR_OPTION, "SHMEMH_IB_DOORBELL=cpu");
 }
 
 static int pe_does_not_map(shmemh_t *job)
