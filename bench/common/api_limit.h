@@ -4,7 +4,7 @@
  * fences that the promises of shmem_dev need, and nothing else. No check of an argument, no error,
  * no limit of a wait, no transport but mapped memory, sizes that are multiples of 4, and addresses
  * aligned to the words that the size allows. What a row of the library takes beyond this is the
- * library's own cost.
+ * library's own cost. But a put of 4 bytes is a weak store here; the library's is strong.
  *
  * The PTX is written out here, so that the limit does not share a mistake with arch/cuda.h. */
 #ifndef BENCH_API_LIMIT_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026 The shmem_dev authors
-// One PE of the bench: bench_LIBRARY [options] [op ...]. Started by bench/run, which checks them.
+// One PE of the bench: bench_LIBRARY [options] [op ...]. Started by bench/run.
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
