@@ -55,8 +55,8 @@
  * atomics. Promises no completion. Where a PE is reached both by stores and by NIC
  * (SHMEMD_CTX_MIXED_TRANSPORT) it waits for what was sent to that PE by NIC: a round trip.
  * For operations through contexts of one team: two teams may reach one PE by different transports,
- * and between their operations only a quiet, of either context, makes an order (one of a unit with
- * the NIC path: shmemd_quiet).
+ * and between their operations only a quiet makes an order: of either context, in a unit with the
+ * NIC path.
  *
  * Callers  one thread. It covers also the operations of other threads that happened before this
  *          call (through a group sync or an acquire).
@@ -114,8 +114,8 @@ SHMEMD_FN void shmemd_fence_leader_group(const shmemd_ctx_t *ctx, shmemd_group_t
 
 /* Complete all operations of this thread on all PEs of the context's team, nbi ones included; of
  * those by NIC, the ones sent on the context's channel. In a unit with SHMEMD_NO_NIC quiet and
- * barrier complete nothing that other units sent by NIC, also not to PEs of their team (atomics,
- * for instance, that a team with unmapped members sends to a mapped one).
+ * barrier do not complete what other units sent by NIC, not even to PEs of this team: through a
+ * context of a team with unmapped members, for instance, atomics may go by NIC to a mapped PE.
  *
  * Callers  one thread. It covers also the operations of other threads that happened before this
  *          call (through a group sync or an acquire).

@@ -108,8 +108,8 @@ SHMEMH_API int shmemh_fault_get(const shmemh_t *job, int world_pe, int k,
 
 /* Call changed(arg, world_pe, k, state) after each change of a channel's state or path, from a
  * thread of the runtime, one call at a time. changed returns soon, since the switches of this PE
- * wait for it; it may call what the last three rows of the host's table in docs/guide/threads.md
- * have: shmemh_fault_get, _policy and _watch, shmemh_my_pe and others like it. Changes that follow
+ * wait for it; it may call the functions in the last three rows of the host's table in
+ * docs/guide/threads.md, such as shmemh_fault_get and shmemh_my_pe. Changes that follow
  * each other quickly may be reported once, with the last state; but a channel that goes on after an
  * outage is reported before its next fault, with the steps of that outage in shmemh_fault_get.
  *

@@ -19,8 +19,7 @@ typedef struct shmemhi_rig_gpu {
 int shmemhi_rig_gpu_open(shmemhi_rig_gpu_t *gpu, shmemhi_err_t *err);
 void shmemhi_rig_gpu_close(shmemhi_rig_gpu_t *gpu);
 
-/* Run the kernel and wait for its end. Returns SHMEMH_OK; ERR_CUDA;
- * ERR_NO_MEMORY. */
+/* Run the kernel and wait for its end. Returns SHMEMH_OK; ERR_CUDA; ERR_NO_MEMORY. */
 int shmemhi_rig_gpu_drive(shmemhi_rig_gpu_t *gpu, const shmemhi_drive_t *drive, shmemhi_err_t *err);
 
 #endif
