@@ -94,14 +94,17 @@ static const offsets_t *choose_offsets(const pes_t *pes)
 }
 
 /* The table of transfers, the largest last: sizes x misalignments of destination and source. 4 and
- * 8 bytes that are aligned are one strong store; up to 28 bytes are inline in the WQE. */
-#define N_SIZES 15
+ * 8 bytes that are aligned are one strong store; up to 28 bytes are inline in the WQE. A thread
+ * copies 16 bytes in one access, 32 in two, and 4112 in full rounds and a part of one, as a warp
+ * does. */
+#define N_SIZES 18
+#define N_LARGE 2
 static size_t make_xfers(const pes_t *pes, xfer_t *xfers, uint64_t *region_nbytes)
 {
-	static const uint32_t sizes[N_SIZES] = {0,  1,  3,  4,  6,  8,   12,      15,
-						16, 17, 28, 29, 64, 255, 4096 + 7};
+	static const uint32_t sizes[N_SIZES] = {0,  1,  3,  4,  6,  8,  12,  15,       16,
+						17, 24, 28, 29, 32, 64, 255, 4096 + 7, 4096 + 16};
 	const offsets_t *offsets = choose_offsets(pes);
-	uint32_t n_sizes = pes->seed == 0 ? N_SIZES : N_SIZES - 1, s, d, o;
+	uint32_t n_sizes = pes->seed == 0 ? N_SIZES : N_SIZES - N_LARGE, s, d, o;
 	uint64_t at = 0;
 	size_t n = 0;
 

@@ -7,7 +7,6 @@
 
 /* Round after round, each PE sends a payload to the next PE and waits for that of the previous one.
  * There are two buffers: a buffer is reused when the reader has acknowledged its round. */
-#define PAYLOAD_NBYTES 1021
 #define SLOT_NBYTES 1040
 #define ROUNDS 24
 
@@ -23,39 +22,51 @@ typedef struct ring_params {
 
 #define PAYLOAD(from, round, i) ((uint8_t)((from)*31 + (round)*7 + (i)*3 + 1))
 
+/* In turn bytes that are no whole units of 16, and units: more than one for each thread of most
+ * scopes, one in all, and fewer than a block has threads. */
+SCOPE_STEP uint32_t payload_nbytes(int round)
+{
+	return round % 4 == 0 ? 1021 : round % 4 == 1 ? 1024 : round % 4 == 2 ? 16 : 512;
+}
+
+SCOPE_STEP int payload_offset(int round)
+{
+	return payload_nbytes(round) % 16 ? round % 16 : 0;
+}
+
 SCOPE_STEP void ring_send(const ring_params_t *p, shmemd_group_t g, int round, int to)
 {
-	int me = shmemd_my_pe(&p->ctx), off = round % 16;
+	int me = shmemd_my_pe(&p->ctx);
 	char *src = p->src + (round % 2) * SLOT_NBYTES;
-	char *dst = p->dst + (round % 2) * SLOT_NBYTES + off;
+	char *dst = p->dst + (round % 2) * SLOT_NBYTES + payload_offset(round);
 	uint64_t value = p->op == SHMEMD_SIGNAL_SET ? (uint64_t)round + 1 : 1;
+	uint32_t nbytes = payload_nbytes(round), i;
 	int status;
-	uint32_t i;
 
-	for (i = g.size - 1 - g.rank; i < PAYLOAD_NBYTES; i += g.size)
+	for (i = g.size - 1 - g.rank; i < nbytes; i += g.size)
 		src[i] = (char)PAYLOAD(me, round, i);
 	shmemd_group_sync(g);
 	if (!p->is_nbi) {
-		SCOPED(p->scope, shmemd_putmem_signal, &p->ctx, dst, src, PAYLOAD_NBYTES, p->sig,
-		       value, p->op, to);
+		SCOPED(p->scope, shmemd_putmem_signal, &p->ctx, dst, src, nbytes, p->sig, value,
+		       p->op, to);
 		return;
 	}
-	SCOPED(p->scope, shmemd_putmem_signal_nbi, &p->ctx, dst, src, PAYLOAD_NBYTES, p->sig, value,
-	       p->op, to);
+	SCOPED(p->scope, shmemd_putmem_signal_nbi, &p->ctx, dst, src, nbytes, p->sig, value, p->op,
+	       to);
 	SCOPED_INT0(status, p->scope, shmemd_quiet, &p->ctx);
 	scope_report(p->status, 0, status);
 }
 
 SCOPE_STEP void ring_receive(const ring_params_t *p, shmemd_group_t g, int round, int from)
 {
-	const char *dst = p->dst + (round % 2) * SLOT_NBYTES + round % 16;
+	const char *dst = p->dst + (round % 2) * SLOT_NBYTES + payload_offset(round);
 	int status;
 	uint32_t i;
 
 	SCOPED_INT(status, p->scope, shmemd_signal_wait_until_for, &p->ctx, p->sig, SHMEMD_CMP_GE,
 		   (uint64_t)round + 1, PES_LIMIT_NS);
 	scope_report(p->status, 1, status);
-	for (i = g.size - 1 - g.rank; i < PAYLOAD_NBYTES; i += g.size)
+	for (i = g.size - 1 - g.rank; i < payload_nbytes(round); i += g.size)
 		scope_report(p->status, 2,
 			     (uint8_t)dst[i] == PAYLOAD(from, round, i) ? 0 : WRONG_VALUE);
 	shmemd_group_sync(g);

@@ -12,40 +12,9 @@ ROOM = ("shmemdi_sq_wait_room(shmemdi_ref(c), call, reserved->resv, "
 WORD_POST = "shmemdi_nic_word_post(ep, call, word, is_amo, how, &reserved, keys)"
 WORD_LANES = "SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_lanes)(shmemdi_ref(&ep->c), call, word, how)"
 
-# name, what is wrong, file, where, test program, test
+# name, what is wrong, file, where, test program, test. rma.evens: test_rma on teams of two PEs
+# (PES_TEAM), whose heaps are equally far apart in the emulator, too.
 MISTAKES = [
-    ("COPY_HEAD", "copy: the head has the length of the misalignment instead of its complement",
-     "impl/copy.h", "head = (uint32_t){{(0 - (uintptr_t)dst)|(uintptr_t)dst}} & (width - 1)",
-     "rma", "put"),
-    ("COPY_TAIL", "copy: bytes after the last whole unit are dropped",
-     "impl/copy.h", "side ? {{tail|0}} : head, width)",
-     "rma", "put"),
-    ("COPY_STRIDE", "copy: group stride is one too large",
-     "impl/copy.h", "uint32_t stride = {{g.size|g.size + 1}}",
-     "rma", "put"),
-    ("COPY_SKEW", "copy: units wider than the addresses' common alignment",
-     "impl/copy.h", "skew % {{16|8}} == 0 && nbytes >= 16",
-     "rma", "put"),
-    ("COPY_SHORT", "copy: units although the head may be longer than all bytes",
-     "impl/copy.h", "skew % 8 == 0 && nbytes >= {{8|4}}",
-     "rma", "put"),
-    ("PUT_WORD", "put of a word: it is not copied",
-     "impl/op.h", "else if ({{shmemdi_leads(op.g)|op.g.rank == op.g.size}}) "
-     "shmemd_arch_st_relaxed_u64(dst",
-     "rma", "put"),
-    ("GET_WORD", "get of a word: it is not copied",
-     "impl/op.h", "else if ({{shmemdi_leads(op.g)|op.g.rank == op.g.size}}) "
-     "shmemdi_copy_word(op.local",
-     "rma", "get"),
-    ("WORD_NBYTES", "put and get: 24 bytes are taken for a word",
-     "impl/op.h", "({{op.nbytes ^ 8|op.nbytes & 7}})) == 0",
-     "rma", "put"),
-    ("WORD_ALIGN", "put and get: 8 bytes at an odd multiple of 4 are taken for a word",
-     "impl/op.h", "(all & {{7|3}})",
-     "rma", "put"),
-    ("AMO_STRIDE", "atomics: done by the SMs of a PE at the stride although the links have none",
-     "impl/op.h", "is_amo ? {{ctx->n_strided_amos|ctx->n_strided}} :",
-     "reach", "no_atomics"),
     ("PEER_BASE", "mapped address: base of another PE",
      "impl/select.h", "*base = shmemdi_p2p_base_of_member(ctx, {{pe|(pe + 1) % ctx->n_pes}})",
      "rma", "put"),
@@ -302,12 +271,6 @@ MISTAKES = [
     ("STRIDE_FLUSH", "put with signal at the stride: stores do not wait for RDMA before them",
      "impl/xport.h", ": {{ctx->n_strided_puts_with_signal|ctx->n_strided}});",
      "ring_signal", "failed_flush"),
-    ("IDLE_HALF", "put with signal: threads that have a unit to copy are taken for idle",
-     "impl/op.h", "op.g.rank >= (uint32_t)op.nbytes / {{16|32}};",
-     "ring_signal", "both_transports"),
-    ("IDLE_WORDS", "put with signal: threads are idle although units are not whole",
-     "impl/op.h", "{{shmemdi_op_is_units(op)|1}} && op.g.rank",
-     "ring_signal", "both_transports"),
     ("LANES_LEAVE", "publish: other lanes return before it",
      "impl/post.h", "} {{shmemdi_lanes_sync(lanes)|(void)0}}; if (how.needs_ticket) ticket",
      "ring_when", "lanes_return_together"),

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-"""Seeded mistakes (mistakes.py; array_, bulk_, check_, fault_, grid_, packed_, team_, trace_ and
-turn_mistakes.py).
+"""Seeded mistakes (mistakes.py; array_, bulk_, check_, copy_, fault_, grid_, packed_, team_, trace_
+and turn_mistakes.py).
 
 seeded.py copy DIR   copy the device headers to DIR, and to DIR/runtime those sources of the runtime
                      that have mistakes, with every mistake built in, beside the right code and
@@ -23,6 +23,7 @@ import mistakes
 from array_mistakes import ARRAY_MISTAKES
 from bulk_mistakes import BULK_MISTAKES
 from check_mistakes import CHECK_MISTAKES
+from copy_mistakes import COPY_MISTAKES
 from fault_mistakes import FAULT_MISTAKES
 from grid_mistakes import GRID_MISTAKES
 from packed_mistakes import PACKED_MISTAKES
@@ -31,8 +32,9 @@ from trace_mistakes import TRACE_MISTAKES
 from turn_mistakes import TURN_MISTAKES
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
-MISTAKES = (mistakes.MISTAKES + ARRAY_MISTAKES + BULK_MISTAKES + CHECK_MISTAKES + FAULT_MISTAKES
-            + GRID_MISTAKES + PACKED_MISTAKES + TEAM_MISTAKES + TRACE_MISTAKES + TURN_MISTAKES)
+MISTAKES = (mistakes.MISTAKES + ARRAY_MISTAKES + BULK_MISTAKES + CHECK_MISTAKES + COPY_MISTAKES
+            + FAULT_MISTAKES + GRID_MISTAKES + PACKED_MISTAKES + TEAM_MISTAKES + TRACE_MISTAKES
+            + TURN_MISTAKES)
 SECONDS = 120  # of a test without its mistake
 HANG_SECONDS = 3  # a mistake may hang its test
 SKIPPED = 77  # exit status
@@ -79,8 +81,11 @@ def write_copy(out):
 def run_test(directory, number, program, test, seconds=SECONDS):
     """What became of a test ("passes", "fails", "is skipped", "is not built"), why, and the time
     that it took."""
+    program, _, team = program.partition(".")
     environment = dict(os.environ, SEEDED=str(number), SEEDED_TEST=test, SHMEMSIM_PES="4",
                        PES_SEEDS="5")
+    if team:
+        environment["PES_TEAM"] = team
     start = time.monotonic()
     try:
         run = subprocess.run([os.path.join(directory, "seeded_" + program), test], timeout=seconds,
@@ -114,7 +119,8 @@ def try_mistake(directory, number, good):
 def run_tests(directory, programs):
     """A test that is red without its mistake shows nothing: an error, neither caught nor missed.
     As many run at a time as there are processors: many of them wait for limits."""
-    numbers = [n for n, m in enumerate(MISTAKES, 1) if not programs or m[4] in programs]
+    numbers = [n for n, m in enumerate(MISTAKES, 1)
+               if not programs or m[4].partition(".")[0] in programs]
     tests = list(dict.fromkeys(tuple(MISTAKES[n - 1][4:6]) for n in numbers))
     count = {"caught": 0, "NOT CAUGHT": 0, "not tried": 0}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -144,6 +144,10 @@
  *   int      shmemd_arch_is_global(const void *p)   1: global memory, as strong accesses need;
  *                                        bulk data may also be in shared or local memory. The
  *                                        emulator returns 1 for every address
+ *   void    *shmemd_arch_global_at(uintptr_t address)
+ *                                        a pointer to this address, which is in global memory: the
+ *                                        compiler then accesses global memory, not an address of
+ *                                        any kind
  *   void    *shmemd_arch_as_local(const void *p)
  *                                        p, which points to a variable of the calling thread. In a
  *                                        function that is not inlined the compiler then accesses

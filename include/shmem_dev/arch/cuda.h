@@ -448,6 +448,11 @@ SHMEMD_FN int shmemd_arch_is_global(const void *p)
 	return __isGlobal(p) != 0;
 }
 
+SHMEMD_FN void *shmemd_arch_global_at(uintptr_t address)
+{
+	return __cvta_global_to_generic(address);
+}
+
 SHMEMD_FN void *shmemd_arch_as_local(const void *p)
 {
 	size_t own; /* from asm: the compiler would drop two conversions that cancel */

@@ -86,9 +86,8 @@ SHMEMD_FN void shmemdi_copy_round(uint32_t stride, char *dst, const char *src, u
 /* n whole units. Thread r takes units r, r + size, ...: neighbours write neighbouring units, one
  * request for the link.
  *
- * Few units, and rounds in which every thread has all of its own, go without tests: with 32 warps
- * an instruction takes 8 cycles of the SM. 4 blocks put 16 KiB each at 36 GB/s with the tests, and
- * at 40 GB/s without (H200).
+ * Rounds in which every thread has all of its units go without tests: with 32 warps an instruction
+ * takes 8 cycles of the SM.
  * Unrolling the rounds as well only fills the instruction cache: 64 KiB by a warp then took 9.6 us,
  * not 6.7 (H200). */
 SHMEMD_FN void shmemdi_copy_units(shmemd_group_t g, char *dst, const char *src, uint32_t n,
@@ -101,15 +100,6 @@ SHMEMD_FN void shmemdi_copy_units(shmemd_group_t g, char *dst, const char *src, 
 	uint32_t round = stride * depth;
 
 	src += (size_t)g.rank * width;
-	if (n <= stride) {
-		shmemdi_unit_t u;
-
-		if (g.rank >= n)
-			return;
-		shmemdi_unit_load(&u, src, width);
-		shmemdi_unit_store(&u, dst + (size_t)g.rank * width, width);
-		return;
-	}
 	dst += (size_t)g.rank * width;
 	SHMEMD_ARCH_NO_UNROLL
 	for (; n >= round; n -= round) {
@@ -143,11 +133,18 @@ SHMEMD_FN void shmemdi_copy_edge(char *dst, const char *src, size_t nbytes, uint
 	}
 }
 
+/* The lower halves of two addresses and a size, for tests of their alignment. In halves, since a
+ * test of 64 bits takes an instruction more. */
+SHMEMD_FN uint32_t shmemdi_copy_bits(const void *sym, const void *local, size_t nbytes)
+{
+	return (uint32_t)(uintptr_t)sym | (uint32_t)(uintptr_t)local | (uint32_t)nbytes;
+}
+
 /* Are these whole, aligned units of 16 bytes, less than 4 GiB? From the arguments of a put or get
  * alone, since heaps begin at multiples of 16. */
 SHMEMD_FN int shmemdi_copy_is_units(const void *sym, const void *local, size_t nbytes)
 {
-	return ((((uintptr_t)sym | (uintptr_t)local | nbytes) & 15) | nbytes >> 32) == 0;
+	return ((shmemdi_copy_bits(sym, local, nbytes) & 15) | (uint32_t)(nbytes >> 32)) == 0;
 }
 
 SHMEMD_FN int shmemdi_copy_is_word(const void *sym, const void *local, size_t nbytes)

@@ -77,16 +77,68 @@ SHMEMD_FN int shmemdi_op_is_units(shmemdi_op_t op)
 	return shmemdi_copy_is_units(op.sym, op.local, op.nbytes);
 }
 
-/* Has this thread of a block or of a run of warps certainly nothing to copy? If the operation is
- * small, most warps have nothing, and all that they execute before the next barrier delays the
- * block: an instruction of 32 warps takes 8 cycles. A put with signal tests this before the
- * addresses are computed: 16 bytes by a block took 3.1 us a round trip, not 3.2 (two PEs on an
- * H200). A put and a quiet became slower by it, 1.70 us, not 1.64: the test delays the warp that
- * copies, too. */
-SHMEMD_FN int shmemdi_op_is_idle(shmemdi_op_t op)
+/* Whole, aligned units of 16 bytes, at most one for each thread of the group? This test and the
+ * next use & and not &&, as their callers do: the compiler then makes one branch of all. When 32
+ * warps execute an instruction before the copy, it costs 8 cycles of the SM. A branch costs more,
+ * since the loads of constants behind it wait for it. bits: shmemdi_copy_bits of the operation. */
+SHMEMD_FN int shmemdi_op_is_unit_each(shmemdi_op_t op, uint32_t bits)
 {
-	return op.g.bar != SHMEMDI_BAR_NONE && op.g.bar != SHMEMDI_BAR_WARP &&
-	       shmemdi_op_is_units(op) && op.g.rank >= (uint32_t)op.nbytes / 16;
+	return (((bits & 15) | (uint32_t)(op.nbytes >> 32)) == 0) &
+	       ((uint32_t)op.nbytes / 16 <= op.g.size);
+}
+
+/* One aligned word of 8 bytes? */
+SHMEMD_FN int shmemdi_op_is_word(shmemdi_op_t op, uint32_t bits)
+{
+	return (((bits & 7) | (uint32_t)(op.nbytes >> 32)) == 0) & ((uint32_t)op.nbytes == 8);
+}
+
+/* Either: nothing for most threads of the group, and for the others one load and one store. */
+SHMEMD_FN int shmemdi_op_is_small(shmemdi_op_t op)
+{
+	uint32_t bits = shmemdi_copy_bits(op.sym, op.local, op.nbytes);
+
+	return shmemdi_op_is_unit_each(op, bits) | shmemdi_op_is_word(op, bits);
+}
+
+/* This thread's unit of a put to a PE at the stride (shmemdi_op_is_unit_each). Its address there is
+ * computed last, while the load is on its way. */
+SHMEMD_FN void shmemdi_put_unit(const shmemd_ctx_t *ctx, shmemdi_op_t op)
+{
+	size_t at = (size_t)op.g.rank * 16;
+	shmemdi_unit_t u;
+
+	if (op.g.rank >= (uint32_t)op.nbytes / 16)
+		return;
+	shmemdi_unit_load(&u, op.local + at, 16);
+	shmemdi_unit_store(&u, shmemdi_strided_at(ctx, op.sym, op.pe) + at, 16);
+}
+
+/* A small put to a PE at the stride. The heap is global memory, so that a word may be a strong
+ * store (shmemdi_copy_word says why it must). */
+SHMEMD_FN void shmemdi_put_small(const shmemd_ctx_t *ctx, shmemdi_op_t op)
+{
+	if ((uint32_t)op.nbytes != 8)
+		shmemdi_put_unit(ctx, op);
+	else if (op.g.rank == 0)
+		shmemd_arch_st_relaxed_u64(shmemdi_strided_at(ctx, op.sym, op.pe),
+					   shmemd_arch_ld_data_u64(op.local));
+}
+
+/* A small get from a PE at the stride. */
+SHMEMD_FN void shmemdi_get_small(const shmemd_ctx_t *ctx, shmemdi_op_t op)
+{
+	const char *src = shmemdi_strided_at(ctx, op.sym, op.pe);
+	size_t at = (size_t)op.g.rank * 16;
+	shmemdi_unit_t u;
+
+	if ((uint32_t)op.nbytes == 8) {
+		if (op.g.rank == 0)
+			shmemdi_copy_word(op.local, src, 8);
+	} else if (op.g.rank < (uint32_t)op.nbytes / 16) {
+		shmemdi_unit_load(&u, src + at, 16);
+		shmemdi_unit_store(&u, op.local + at, 16);
+	}
 }
 
 /* This thread's part of a put to mapped memory at this distance. op.g may be a part of a grid's
@@ -102,42 +154,6 @@ SHMEMD_FN void shmemdi_get_part(shmemdi_op_t op, int64_t shift)
 {
 	shmemdi_copy(op.g, op.local, shmemdi_shifted(op.sym, shift), op.nbytes,
 		     shmemdi_op_is_units(op));
-}
-
-/* Is it one aligned word of 8 bytes? Puts and gets of a group have the copy of it inline, as that
- * of whole units: by the call of shmemdi_copy_any a put and a quiet took 4 to 6 % longer, and a get
- * 8 to 11 % (H200). They test for units first, and this test takes the same OR of three arguments,
- * so that a copy of units waits for no further load of a constant. */
-SHMEMD_FN int shmemdi_op_is_word(shmemdi_op_t op)
-{
-	uintptr_t all = (uintptr_t)op.sym | (uintptr_t)op.local | op.nbytes;
-
-	return ((all & 7) | (op.nbytes ^ 8)) == 0;
-}
-
-/* This thread's part of a put of the group op.g to mapped memory at this distance. The heap is
- * global memory, so that a word may be a strong store (shmemdi_copy_word says why it must). */
-SHMEMD_FN void shmemdi_put_group_part(shmemdi_op_t op, int64_t shift)
-{
-	char *dst = shmemdi_shifted(op.sym, shift);
-	int is_units = shmemdi_op_is_units(op);
-
-	if (is_units || !shmemdi_op_is_word(op))
-		shmemdi_copy(op.g, dst, op.local, op.nbytes, is_units);
-	else if (shmemdi_leads(op.g))
-		shmemd_arch_st_relaxed_u64(dst, shmemd_arch_ld_data_u64(op.local));
-}
-
-/* The same of a get. */
-SHMEMD_FN void shmemdi_get_group_part(shmemdi_op_t op, int64_t shift)
-{
-	const char *src = shmemdi_shifted(op.sym, shift);
-	int is_units = shmemdi_op_is_units(op);
-
-	if (is_units || !shmemdi_op_is_word(op))
-		shmemdi_copy(op.g, op.local, src, op.nbytes, is_units);
-	else if (shmemdi_leads(op.g))
-		shmemdi_copy_word(op.local, src, 8);
 }
 
 /* All threads of op.g have come, and the lanes of each warp pass equal arguments. */

@@ -45,11 +45,12 @@ SHMEMD_FN int64_t shmemdi_stride_shift(const shmemd_ctx_t *ctx, int pe)
 	return (int64_t)((pe - ctx->my_pe) * units) * ((int64_t)1 << SHMEMD_STRIDE_LOG_UNIT);
 }
 
-/* The address of the same object in another heap, at this distance from the own one. sym may be
+/* The address of the same object in another heap, at this distance from the own one. Heaps are
+ * global memory: the compiler learns it here, since it cannot see where the sum points. sym may be
  * NULL if nothing is copied. */
 SHMEMD_FN char *shmemdi_shifted(const void *sym, int64_t shift)
 {
-	return (char *)((uintptr_t)sym + (uintptr_t)shift);
+	return (char *)shmemd_arch_global_at((uintptr_t)sym + (uintptr_t)shift);
 }
 
 SHMEMD_FN char *shmemdi_strided_at(const shmemd_ctx_t *ctx, const void *sym, int pe)

@@ -22,6 +22,10 @@ SHMEMD_FN void shmemdi_put_unsynced(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 	shmemdi_transfer_t transfer;
 	int64_t shift;
 
+	if (shmemdi_uses_stride(ctx, op) & shmemdi_op_is_small(op)) {
+		shmemdi_put_small(ctx, op);
+		return;
+	}
 	if (shmemdi_uses_stride(ctx, op)) {
 		shift = shmemdi_stride_shift(ctx, op.pe);
 	} else {
@@ -30,7 +34,7 @@ SHMEMD_FN void shmemdi_put_unsynced(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 			return;
 		shift = transfer.shift;
 	}
-	shmemdi_put_group_part(op, shift);
+	shmemdi_put_part(op, shift);
 }
 
 SHMEMD_FN void shmemdi_put(const shmemd_ctx_t *ctx, shmemdi_op_t op)
@@ -48,13 +52,17 @@ SHMEMD_FN shmemdi_transfer_t shmemdi_get_unsynced(const shmemd_ctx_t *ctx, shmem
 {
 	shmemdi_transfer_t transfer = {0, SHMEMDI_MAPPED, SHMEMD_OK};
 
+	if (shmemdi_uses_stride(ctx, op) & shmemdi_op_is_small(op)) {
+		shmemdi_get_small(ctx, op);
+		return transfer;
+	}
 	if (shmemdi_uses_stride(ctx, op))
 		transfer.shift = shmemdi_stride_shift(ctx, op.pe);
 	else
 		transfer = SHMEMDI_BY_POINTER(shmemdi_get_any)(SHMEMDI_WAIT_CTX(ctx),
 							       shmemdi_target_ref(ctx, op.pe), op);
 	if (transfer.outcome == SHMEMDI_MAPPED)
-		shmemdi_get_group_part(op, transfer.shift);
+		shmemdi_get_part(op, transfer.shift);
 	return transfer;
 }
 
@@ -219,6 +227,36 @@ SHMEMD_FN int shmemdi_agree_flushed(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 	       !shmemd_group_any(op.g, transfer.status != SHMEMD_OK);
 }
 
+/* Copy the data of a put with a signal to a mapped PE; *shift gets the distance to its heap.
+ * Returns 0 if there is nothing left to do: the NIC carries both, or the call has failed. A word is
+ * not copied inline, as shmemdi_put_unsynced does: the call of shmemdi_copy_any takes little beside
+ * the fence, and a test for words would delay all other sizes. */
+SHMEMD_FN int shmemdi_put_before_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op,
+					shmemdi_signal_t sig, int64_t *shift)
+{
+	uint32_t bits = shmemdi_copy_bits(op.sym, op.local, op.nbytes);
+	int at_stride = shmemdi_signals_at_stride(ctx, op, sig);
+	shmemdi_transfer_t transfer;
+
+	if (at_stride & shmemdi_op_is_unit_each(op, bits)) {
+		shmemdi_put_unit(ctx, op);
+		*shift = shmemdi_stride_shift(ctx, op.pe);
+		return 1;
+	}
+	if (at_stride) {
+		*shift = shmemdi_stride_shift(ctx, op.pe);
+	} else {
+		transfer = shmemdi_put_any(ctx, op, sig);
+		if (transfer.outcome == SHMEMDI_BY_NIC && op.is_blocking)
+			shmemd_group_sync(op.g);
+		if (transfer.outcome != SHMEMDI_MAPPED || !shmemdi_agree_flushed(ctx, op, transfer))
+			return 0;
+		*shift = transfer.shift;
+	}
+	shmemdi_put_part(op, *shift);
+	return 1;
+}
+
 /* By stores the blocking and the nbi form are the same: after the group sync no thread reads src
  * any more. No sync after the signal: all threads would wait for the leader's fence, a round trip.
  * A variant in which only the first warp syncs if it alone copies gained nothing for 16 bytes by a
@@ -231,27 +269,14 @@ SHMEMD_FN void shmemdi_put_and_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 				      shmemdi_signal_t sig)
 {
 	int status = shmemdi_check_enum(ctx, op.call, sig.op, SHMEMD_SIGNAL_ADD);
-	shmemdi_transfer_t transfer;
 	int64_t shift;
 
 	if (SHMEMDI_CHECKING && status != SHMEMD_OK) {
 		shmemdi_latch(ctx, status);
 		return;
 	}
-	if (shmemdi_signals_at_stride(ctx, op, sig)) {
-		shift = shmemdi_stride_shift(ctx, op.pe);
-	} else {
-		transfer = shmemdi_put_any(ctx, op, sig);
-		if (transfer.outcome == SHMEMDI_BY_NIC && op.is_blocking)
-			shmemd_group_sync(op.g);
-		if (transfer.outcome != SHMEMDI_MAPPED || !shmemdi_agree_flushed(ctx, op, transfer))
-			return;
-		shift = transfer.shift;
-	}
-	/* Not shmemdi_put_group_part: a word inline would make each call larger, beside a fence
-	 * that takes much longer than the call of shmemdi_copy_any. */
-	if (!shmemdi_op_is_idle(op))
-		shmemdi_put_part(op, shift);
+	if (!shmemdi_put_before_signal(ctx, op, sig, &shift))
+		return;
 	shmemd_group_sync(op.g);
 	if (op.g.rank != 0)
 		return;
