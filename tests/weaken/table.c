@@ -111,9 +111,9 @@ reason_t reasons[] = {
 	/* impl/any_peer.h, impl/xport.h, impl/order.h */
 	ROW(shmemdi_put, group_sync, 1, 1, UNORDERED,
 	    "wrong, but not in the emulator (load buffering, which the PTX model allows)."),
-	ROW(shmemdi_put_and_signal, group_sync, 1, 2, UNORDERED,
+	ROW(shmemdi_put_before_signal, group_sync, 1, 1, UNORDERED,
 	    "wrong, but not in the emulator (load buffering, which the PTX model allows)."),
-	ROW(shmemdi_put_and_signal, group_sync, 1, 2, REMOVED,
+	ROW(shmemdi_put_before_signal, group_sync, 1, 1, REMOVED,
 	    "wrong for a block of several warps, which no scenario by NIC has. The lanes of a warp "
 	    "have met already."),
 	ROW(shmemdi_agree_flushed, group_any, 1, 1, REMOVED | UNORDERED,
