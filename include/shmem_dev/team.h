@@ -61,7 +61,10 @@ SHMEMD_FN void *shmemd_ptr(const shmemd_ctx_t *ctx, const void *sym, int pe SHME
 	if (pe == ctx->my_pe) /* also where a PE's own heap is not used by loads and stores */
 		return (void *)(uintptr_t)sym;
 	base = shmemdi_p2p_base(ctx, pe);
-	return base ? shmemdi_p2p_at(ctx, base, sym) : (void *)0;
+	/* Not shmemdi_p2p_at: nvcc may load from a pointer that it knows to be global through the
+	 * read-only cache, which keeps what the peer has overwritten. */
+	return base ? (void *)((uintptr_t)sym + (uintptr_t)shmemdi_base_shift(ctx, base))
+		    : (void *)0;
 }
 
 /* The first PE of the team that died or left, or that no path leads to any more, as waits see it.

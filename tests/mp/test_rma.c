@@ -430,6 +430,76 @@ static int p_and_g(pes_t *pes)
 	return 0;
 }
 
+/* A put of 8 bytes by a block is one store: no warp that comes late stores the word again. */
+typedef struct once_params {
+	shmemd_ctx_t ctx;
+	uint64_t *src, *dst; /* 1 */
+	uint32_t *is_late;   /* 1: the first warp has overwritten the word */
+	int *status;
+} once_params_t;
+
+SHMEMD_KERNEL(word_kernel, once_params_t, p)
+{
+	int me = shmemd_my_pe(&p.ctx);
+	uint32_t rank = shmemd_block().rank;
+
+	if (rank >= 32)
+		while (shmemd_arch_ld_relaxed_u32(p.is_late) == 0)
+			shmemd_arch_spin_hint();
+	shmemd_putmem_nbi_block(&p.ctx, p.dst, p.src, 8, me);
+	if (rank != 0)
+		return;
+	scope_report(p.status, 0,
+		     shmemd_wait_until_for_u64(&p.ctx, p.dst, SHMEMD_CMP_NE, 0, PES_LIMIT_NS));
+	shmemd_p_u64(&p.ctx, p.dst, 0, me);
+	scope_report(p.status, 1, shmemd_quiet(&p.ctx));
+	shmemd_arch_atom_add_u32(p.is_late, 1);
+}
+
+static int word_once(pes_t *pes)
+{
+	static const uint64_t one = 1;
+	once_params_t p;
+	uint64_t *got;
+
+	memset(&p, 0, sizeof(p));
+	p.ctx = pes->ctx;
+	p.status = pes->status;
+	PES_ALLOC(pes, p.src, uint64_t, 1, 0);
+	PES_ALLOC(pes, p.dst, uint64_t, 1, 0);
+	PES_ALLOC(pes, p.is_late, uint32_t, 1, 0);
+	PES_TRY(pes, run_copy(p.src, &one, sizeof(one)));
+	PES_RUN(pes, word_kernel, 1, SCOPE_NTHREADS, p);
+	got = (uint64_t *)pes_read(pes, p.dst, sizeof(*got));
+	if (got != NULL)
+		PES_EQ(pes, *got, 0);
+	return 0;
+}
+
+/* The code for small transfers takes none of 4 GiB or more, of whose size it uses 32 bits. */
+SHMEMD_KERNEL(beyond_4_gib_kernel, once_params_t, p)
+{
+	shmemdi_op_t op;
+
+	memset(&op, 0, sizeof(op));
+	op.g = shmemd_thread();
+	op.nbytes = (uint64_t)1 << 32;
+	scope_report(p.status, 0, shmemdi_op_is_small(op) ? WRONG_VALUE : 0);
+	scope_report(p.status, 1, shmemdi_op_is_units(op) ? WRONG_VALUE : 0);
+	op.nbytes += 8;
+	scope_report(p.status, 2, shmemdi_op_is_small(op) ? WRONG_VALUE : 0);
+}
+
+static int beyond_4_gib(pes_t *pes)
+{
+	once_params_t p;
+
+	memset(&p, 0, sizeof(p));
+	p.status = pes->status;
+	PES_RUN(pes, beyond_4_gib_kernel, 1, 1, p);
+	return 0;
+}
+
 /* Transfers of zero bytes with null pointers: sanitizers check that no address is derived from a
  * null pointer. */
 SHMEMD_KERNEL(zero_bytes_kernel, rma_params_t, p)
@@ -471,6 +541,8 @@ int main(int argc, char **argv)
 		PES_TEST(get),
 		PES_TEST(get_nbi),
 		PES_TEST(large),
+		PES_TEST(word_once),
+		PES_TEST(beyond_4_gib),
 		PES_TEST(zero_bytes),
 		PES_TEST(put_source_reusable),
 		PES_TEST(get_result_valid),

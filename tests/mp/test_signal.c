@@ -17,30 +17,34 @@ typedef struct ring_params {
 	uint64_t *sig; /* written by the previous PE */
 	uint64_t *ack; /* written by the next PE */
 	int scope, op, is_nbi, n_rounds;
+	int first_payload; /* of round 0 */
 	int *status;
 } ring_params_t;
 
 #define PAYLOAD(from, round, i) ((uint8_t)((from)*31 + (round)*7 + (i)*3 + 1))
 
-/* In turn bytes that are no whole units of 16, and units: more than one for each thread of most
- * scopes, one in all, and fewer than a block has threads. */
-SCOPE_STEP uint32_t payload_nbytes(int round)
+/* Bytes that are no whole units of 16, and units: for a block fewer than it has threads, for a
+ * thread and a warp once one each, else more. The first 8 payloads are aligned. A payload goes to
+ * both slots. */
+SCOPE_STEP uint32_t payload_nbytes(int payload)
 {
-	return round % 4 == 0 ? 1021 : round % 4 == 1 ? 1024 : round % 4 == 2 ? 16 : 512;
+	int kind = payload / 2 % 4;
+
+	return kind == 0 ? 1021 : kind == 1 ? 16 : kind == 2 ? 512 : 1024;
 }
 
-SCOPE_STEP int payload_offset(int round)
+SCOPE_STEP int payload_offset(int payload)
 {
-	return payload_nbytes(round) % 16 ? round % 16 : 0;
+	return payload < 8 ? 0 : payload % 16;
 }
 
 SCOPE_STEP void ring_send(const ring_params_t *p, shmemd_group_t g, int round, int to)
 {
 	int me = shmemd_my_pe(&p->ctx);
 	char *src = p->src + (round % 2) * SLOT_NBYTES;
-	char *dst = p->dst + (round % 2) * SLOT_NBYTES + payload_offset(round);
+	char *dst = p->dst + (round % 2) * SLOT_NBYTES + payload_offset(p->first_payload + round);
 	uint64_t value = p->op == SHMEMD_SIGNAL_SET ? (uint64_t)round + 1 : 1;
-	uint32_t nbytes = payload_nbytes(round), i;
+	uint32_t nbytes = payload_nbytes(p->first_payload + round), i;
 	int status;
 
 	for (i = g.size - 1 - g.rank; i < nbytes; i += g.size)
@@ -59,14 +63,14 @@ SCOPE_STEP void ring_send(const ring_params_t *p, shmemd_group_t g, int round, i
 
 SCOPE_STEP void ring_receive(const ring_params_t *p, shmemd_group_t g, int round, int from)
 {
-	const char *dst = p->dst + (round % 2) * SLOT_NBYTES + payload_offset(round);
-	int status;
+	int payload = p->first_payload + round, status;
+	const char *dst = p->dst + (round % 2) * SLOT_NBYTES + payload_offset(payload);
 	uint32_t i;
 
 	SCOPED_INT(status, p->scope, shmemd_signal_wait_until_for, &p->ctx, p->sig, SHMEMD_CMP_GE,
 		   (uint64_t)round + 1, PES_LIMIT_NS);
 	scope_report(p->status, 1, status);
-	for (i = g.size - 1 - g.rank; i < payload_nbytes(round); i += g.size)
+	for (i = g.size - 1 - g.rank; i < payload_nbytes(payload); i += g.size)
 		scope_report(p->status, 2,
 			     (uint8_t)dst[i] == PAYLOAD(from, round, i) ? 0 : WRONG_VALUE);
 	shmemd_group_sync(g);
@@ -109,6 +113,7 @@ static int check_ring(pes_t *pes, int op, int is_nbi)
 	p.op = op;
 	p.is_nbi = is_nbi;
 	p.n_rounds = pes->seed == 0 ? ROUNDS : 4;
+	p.first_payload = (int)(pes->seed % (ROUNDS / 4)) * 4;
 	for (p.scope = 0; p.scope < SCOPE_COUNT; p.scope++) {
 		PES_ALLOC(pes, p.src, char, 2 * SLOT_NBYTES, 0);
 		PES_ALLOC(pes, p.dst, char, 2 * SLOT_NBYTES, 0);

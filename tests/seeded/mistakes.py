@@ -15,6 +15,9 @@ WORD_LANES = "SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_lanes)(shmemdi_ref(&ep->c), 
 # name, what is wrong, file, where, test program, test. rma.evens: test_rma on teams of two PEs
 # (PES_TEAM), whose heaps are equally far apart in the emulator, too.
 MISTAKES = [
+    ("AMO_STRIDE", "atomics: done by the SMs of a PE at the stride although the links have none",
+     "impl/op.h", "is_amo ? {{ctx->n_strided_amos|ctx->n_strided}} :",
+     "reach", "no_atomics"),
     ("PEER_BASE", "mapped address: base of another PE",
      "impl/select.h", "*base = shmemdi_p2p_base_of_member(ctx, {{pe|(pe + 1) % ctx->n_pes}})",
      "rma", "put"),

@@ -145,9 +145,9 @@
  *                                        bulk data may also be in shared or local memory. The
  *                                        emulator returns 1 for every address
  *   void    *shmemd_arch_global_at(uintptr_t address)
- *                                        a pointer to this address, which is in global memory: the
- *                                        compiler then accesses global memory, not an address of
- *                                        any kind
+ *                                        a pointer to this address, which is in global memory:
+ *                                        accesses by it are compiled to global ones, not to
+ *                                        generic ones
  *   void    *shmemd_arch_as_local(const void *p)
  *                                        p, which points to a variable of the calling thread. In a
  *                                        function that is not inlined the compiler then accesses

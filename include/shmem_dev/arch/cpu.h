@@ -4,14 +4,14 @@
  *
  * Every access first asks shmemdi_cpu_hooked whether the emulator must see it. If so, the emulator
  * may switch to another fiber, or, in weak-memory mode, let a load read an older value. If not, the
- * access costs only a predictable branch more. A store also sets a flag (shmemsim_wrote), which
- * tells waiting fibers to look again. Memory itself always holds the newest value.
+ * access costs only a predictable branch more. A store also sets a flag (shmemsim_wrote), after
+ * which waiting fibers look again. Memory itself always holds the newest value.
  *
  * Under thread sanitizer a fence by itself orders nothing (the sanitizer does not model fences).
  * Instead the emulator remembers it. After a fence that releases, the thread's strong stores and
  * atomics are done with release order until it writes weak data again; a fence that acquires
- * acquires the words that the thread has read relaxed. So a race is reported exactly where a
- * fence is missing, except where the emulator acquires early (runtime/sim/access.c). */
+ * acquires the words that the thread has read relaxed. So a race is reported if the fence is
+ * missing, and not if it is present, unless the emulator acquires early (runtime/sim/access.c). */
 #ifndef SHMEMD_ARCH_CPU_H
 #define SHMEMD_ARCH_CPU_H
 

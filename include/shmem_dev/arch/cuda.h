@@ -5,8 +5,8 @@
  *
  * Every strong access, fence and barrier is volatile and clobbers memory: the compiler then keeps
  * it in place among the ordinary accesses around it, as the PTX memory model assumes. Mapped
- * memory is in the .global window, so strong accesses name that space; bulk data may also be
- * shared or local memory and stays generic. */
+ * memory is in the .global window, so strong accesses name that space. Accesses to bulk data do
+ * not: the caller's side may also be shared or local memory (the peer's: shmemd_arch_global_at). */
 #ifndef SHMEMD_ARCH_CUDA_H
 #define SHMEMD_ARCH_CUDA_H
 

@@ -153,11 +153,11 @@ SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 /* Before the flags. call.op SHMEMD_OP_BARRIER completes the group's operations: every thread
  * fences, as in quiet, and the threads that signal need no other fence. In one place for all
  * threads: lanes that fence in two places wait for one fence after the other. */
-SHMEMD_FN void shmemdi_fence_before_flags(shmemdi_call_t call, int signals)
+SHMEMD_FN void shmemdi_fence_before_flags(shmemdi_call_t call, int may_signal)
 {
 	if (call.op == SHMEMD_OP_BARRIER)
 		shmemd_arch_fence_quiet();
-	else if (signals)
+	else if (may_signal)
 		shmemd_arch_fence_before_signal();
 }
 
@@ -177,9 +177,11 @@ SHMEMD_FN uint32_t shmemdi_flag_before(uint64_t last, uint64_t next)
  * take a barrier for passed before which operations were lost. A quiet that timed out keeps them
  * back: it may still succeed when the call is repeated. k: the channel that a barrier completes.
  *
- * If no NIC is in use, a thread of a block whose rank is n_pes or more, which has no flag to send,
- * executes nothing here but the group syncs, and in a barrier the fence: each instruction costs 8
- * cycles of the SM when 32 warps of a block execute it. */
+ * If no NIC is in use, a thread of a block or of a run of warps whose rank is n_pes or more, which
+ * has no flag to send, executes nothing here but the group syncs, and in a barrier the fence: each
+ * instruction costs 8 cycles of the SM when 32 warps of a block execute it. All lanes of a warp
+ * (SHMEMDI_BAR_WARP) take part, as those do that have a flag to send: with a test of the rank a
+ * barrier by a warp took 0.18 us longer (H200). */
 SHMEMD_FN int shmemdi_sync_steps(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 				 shmemdi_limit_t limit, uint32_t k, int has_nic)
 {
@@ -188,11 +190,9 @@ SHMEMD_FN int shmemdi_sync_steps(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 	uint64_t passed = 0, next = 0, flag = 0, last = 0;
 	int quiet = SHMEMD_OK, status = SHMEMD_OK;
 	int has_status = shmemdi_flags_have_status(has_nic);
-	/* All lanes of a warp take part, also those without a flag to send: they execute what the
-	 * others execute anyway, and a barrier by a warp took 0.18 us longer with a test (H200). */
 	int is_in_one_warp = g.bar == SHMEMDI_BAR_NONE || g.bar == SHMEMDI_BAR_WARP;
-	int signals = is_in_one_warp || g.rank < (uint32_t)ctx->n_pes;
-	int has_part = has_nic || signals;
+	int may_signal = is_in_one_warp || g.rank < (uint32_t)ctx->n_pes;
+	int has_part = has_nic || may_signal;
 
 	shmemd_group_sync(g);
 	if (has_part) { /* before the fence, whose latency hides that of the loads */
@@ -200,7 +200,7 @@ SHMEMD_FN int shmemdi_sync_steps(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 		if (has_status)
 			last = shmemd_arch_ld_relaxed_u64(last_flag);
 	}
-	shmemdi_fence_before_flags(call, signals);
+	shmemdi_fence_before_flags(call, may_signal);
 	/* Never true. It ends the basic block: else ptxas may place what needs the load before the
 	 * fence, which then begins 300 cycles later. */
 	if (is_in_one_warp && SHMEMD_ARCH_UNLIKELY(shmemd_arch_opaque_zero()))

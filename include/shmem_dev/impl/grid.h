@@ -96,6 +96,20 @@ SHMEMD_FN shmemdi_transfer_t shmemdi_grid_select(const shmemd_ctx_t *ctx, shmemd
 	return transfer.status == SHMEMD_OK ? shmemdi_grid_transfer(ctx, base) : transfer;
 }
 
+/* A put to mapped memory at this distance. part: this thread's part of it (shmemdi_grid_part). */
+SHMEMD_FN void shmemdi_put_part(shmemdi_op_t part, int64_t shift)
+{
+	shmemdi_copy(part.g, shmemdi_shifted(part.sym, shift), part.local, part.nbytes,
+		     shmemdi_op_is_units(part));
+}
+
+/* The same of a get. */
+SHMEMD_FN void shmemdi_get_part(shmemdi_op_t part, int64_t shift)
+{
+	shmemdi_copy(part.g, part.local, shmemdi_shifted(part.sym, shift), part.nbytes,
+		     shmemdi_op_is_units(part));
+}
+
 /* A put that is not by stores: by NIC, all of it by the first block, or it failed. */
 SHMEMD_FN int shmemdi_grid_put_nic(const shmemd_ctx_t *ctx, shmemd_grid_t grid, shmemdi_op_t op,
 				   shmemdi_transfer_t transfer)

@@ -5,9 +5,11 @@
  *
  * On an H200 a warp that has its SM to itself takes about 6 cycles for an instruction that depends
  * on the one before, and several times as many for a load of the context: the instructions before
- * the store, and those between fence and signal, together take a tenth of a round trip. In puts,
- * gets and puts with a signal, PEs at the stride and other mapped PEs share the code after the
- * choice of the transport: only the distance to the heap differs.
+ * the store, and those between fence and signal, together take a tenth of a round trip. So small
+ * puts, gets and puts with a signal to a PE at the stride have code of their own. For larger ones,
+ * PEs at the stride and other mapped PEs share the code after the choice of the transport: only the
+ * distance to the heap differs.
+ *
  * The address of the caller's context is handed only to inline functions; others get
  * ctx->device_copy, also that which records an error, except in check builds. So the compiler knows
  * that no store changes the context, and loads its fields once. */
@@ -49,7 +51,8 @@ SHMEMD_FN shmemdi_op_t shmemdi_op_when(shmemdi_op_t op, int when)
 /* Is the heap of op.pe mapped at the constant stride, so that its address is computed without a
  * load of `peers`, and do the calling threads carry the operation out themselves? n: n_strided,
  * n_strided_amos or n_strided_puts_with_signal of the context, whichever is for the operation. The
- * operations of impl/xport.h test this first, in one comparison. With this case among the others a
+ * operations of impl/xport.h test this first, by one comparison, which those that move data join to
+ * a test of the size. With this case among the others a
  * p by one thread took a quarter longer; with a test of the flags in addition, a round trip of two
  * puts with a signal by blocks took 3 to 4 % longer (H200). Always 0 in check builds, which check
  * the arguments first. */
@@ -93,7 +96,7 @@ SHMEMD_FN int shmemdi_op_is_word(shmemdi_op_t op, uint32_t bits)
 	return (((bits & 7) | (uint32_t)(op.nbytes >> 32)) == 0) & ((uint32_t)op.nbytes == 8);
 }
 
-/* Either: nothing for most threads of the group, and for the others one load and one store. */
+/* Either: at most one load and one store for each thread of the group. */
 SHMEMD_FN int shmemdi_op_is_small(shmemdi_op_t op)
 {
 	uint32_t bits = shmemdi_copy_bits(op.sym, op.local, op.nbytes);
@@ -139,21 +142,6 @@ SHMEMD_FN void shmemdi_get_small(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 		shmemdi_unit_load(&u, src + at, 16);
 		shmemdi_unit_store(&u, op.local + at, 16);
 	}
-}
-
-/* This thread's part of a put to mapped memory at this distance. op.g may be a part of a grid's
- * threads (shmemdi_grid_part). */
-SHMEMD_FN void shmemdi_put_part(shmemdi_op_t op, int64_t shift)
-{
-	shmemdi_copy(op.g, shmemdi_shifted(op.sym, shift), op.local, op.nbytes,
-		     shmemdi_op_is_units(op));
-}
-
-/* The same of a get. */
-SHMEMD_FN void shmemdi_get_part(shmemdi_op_t op, int64_t shift)
-{
-	shmemdi_copy(op.g, op.local, shmemdi_shifted(op.sym, shift), op.nbytes,
-		     shmemdi_op_is_units(op));
 }
 
 /* All threads of op.g have come, and the lanes of each warp pass equal arguments. */

@@ -46,8 +46,8 @@ SHMEMD_FN int64_t shmemdi_stride_shift(const shmemd_ctx_t *ctx, int pe)
 }
 
 /* The address of the same object in another heap, at this distance from the own one. Heaps are
- * global memory: the compiler learns it here, since it cannot see where the sum points. sym may be
- * NULL if nothing is copied. */
+ * global memory; without shmemd_arch_global_at the compiler would emit generic stores, since a sum
+ * of integers says nothing about the kind of memory. sym may be NULL if nothing is copied. */
 SHMEMD_FN char *shmemdi_shifted(const void *sym, int64_t shift)
 {
 	return (char *)shmemd_arch_global_at((uintptr_t)sym + (uintptr_t)shift);

@@ -30,11 +30,12 @@ SHMEMD_FN void shmemdi_put_unsynced(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 		shift = shmemdi_stride_shift(ctx, op.pe);
 	} else {
 		transfer = shmemdi_put_any(ctx, op, shmemdi_no_signal());
-		if (transfer.outcome != SHMEMDI_MAPPED)
+		if (transfer.outcome != SHMEMDI_MAPPED || op.nbytes == 0) /* local may be null */
 			return;
 		shift = transfer.shift;
 	}
-	shmemdi_put_part(op, shift);
+	shmemdi_copy_large(op.g, shmemdi_shifted(op.sym, shift), op.local, op.nbytes,
+			   shmemdi_op_is_units(op));
 }
 
 SHMEMD_FN void shmemdi_put(const shmemd_ctx_t *ctx, shmemdi_op_t op)
@@ -61,8 +62,9 @@ SHMEMD_FN shmemdi_transfer_t shmemdi_get_unsynced(const shmemd_ctx_t *ctx, shmem
 	else
 		transfer = SHMEMDI_BY_POINTER(shmemdi_get_any)(SHMEMDI_WAIT_CTX(ctx),
 							       shmemdi_target_ref(ctx, op.pe), op);
-	if (transfer.outcome == SHMEMDI_MAPPED)
-		shmemdi_get_part(op, transfer.shift);
+	if (transfer.outcome == SHMEMDI_MAPPED && op.nbytes) /* 0: local may be null */
+		shmemdi_copy_large(op.g, op.local, shmemdi_shifted(op.sym, transfer.shift),
+				   op.nbytes, shmemdi_op_is_units(op));
 	return transfer;
 }
 
@@ -227,10 +229,11 @@ SHMEMD_FN int shmemdi_agree_flushed(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 	       !shmemd_group_any(op.g, transfer.status != SHMEMD_OK);
 }
 
-/* Copy the data of a put with a signal to a mapped PE; *shift gets the distance to its heap.
- * Returns 0 if there is nothing left to do: the NIC carries both, or the call has failed. A word is
- * not copied inline, as shmemdi_put_unsynced does: the call of shmemdi_copy_any takes little beside
- * the fence, and a test for words would delay all other sizes. */
+/* Copy the data of a put with a signal to a mapped PE; *shift gets the distance to its heap. To any
+ * other PE post both. Returns 0 if there is nothing left to do: the NIC carries both, or the call
+ * has failed. Only units of which each thread has at most one are copied inline: the call of
+ * shmemdi_copy_any takes little beside the fence of the signal, and the code of eight calls would
+ * be a twentieth larger with rounds inline. */
 SHMEMD_FN int shmemdi_put_before_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 					shmemdi_signal_t sig, int64_t *shift)
 {
@@ -253,7 +256,7 @@ SHMEMD_FN int shmemdi_put_before_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op
 			return 0;
 		*shift = transfer.shift;
 	}
-	shmemdi_put_part(op, *shift);
+	shmemdi_copy_any(op.g, shmemdi_shifted(op.sym, *shift), op.local, op.nbytes);
 	return 1;
 }
 
