@@ -52,10 +52,9 @@ SHMEMD_FN shmemdi_op_t shmemdi_op_when(shmemdi_op_t op, int when)
  * load of `peers`, and do the calling threads carry the operation out themselves? n: n_strided,
  * n_strided_amos or n_strided_puts_with_signal of the context, whichever is for the operation. The
  * operations of impl/xport.h test this first, by one comparison, which those that move data join to
- * a test of the size. With this case among the others a
- * p by one thread took a quarter longer; with a test of the flags in addition, a round trip of two
- * puts with a signal by blocks took 3 to 4 % longer (H200). Always 0 in check builds, which check
- * the arguments first. */
+ * a test of the size. With this case among the others a p by one thread took a quarter longer; with
+ * a test of the flags in addition, a round trip of two puts with a signal by blocks took 3 to 4 %
+ * longer (H200). Always 0 in check builds, which check the arguments first. */
 SHMEMD_FN int shmemdi_is_at_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint32_t n)
 {
 	return !SHMEMDI_CHECKING && SHMEMD_ARCH_LIKELY(shmemdi_is_in_range(ctx, op.pe, n));
