@@ -485,7 +485,8 @@ SHMEMD_KERNEL(beyond_4_gib_kernel, once_params_t, p)
 	op.g = shmemd_thread();
 	op.nbytes = (uint64_t)1 << 32;
 	scope_report(p.status, 0, shmemdi_op_is_small(op) ? WRONG_VALUE : 0);
-	scope_report(p.status, 1, shmemdi_op_is_units(op) ? WRONG_VALUE : 0);
+	scope_report(p.status, 1,
+		     shmemdi_copy_is_units(op.sym, op.local, op.nbytes) ? WRONG_VALUE : 0);
 	op.nbytes += 8;
 	scope_report(p.status, 2, shmemdi_op_is_small(op) ? WRONG_VALUE : 0);
 }

@@ -74,11 +74,6 @@ SHMEMD_FN int shmemdi_word_uses_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 	return shmemdi_is_at_stride(ctx, op, is_amo ? ctx->n_strided_amos : ctx->n_strided);
 }
 
-SHMEMD_FN int shmemdi_op_is_units(shmemdi_op_t op)
-{
-	return shmemdi_copy_is_units(op.sym, op.local, op.nbytes);
-}
-
 /* Whole, aligned units of 16 bytes, at most one for each thread of the group? This test and the
  * next use & and not &&, as their callers do: the compiler then makes one branch of all. When 32
  * warps execute an instruction before the copy, it costs 8 cycles of the SM. A branch costs more,

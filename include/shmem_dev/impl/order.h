@@ -110,6 +110,9 @@ SHMEMD_FN int shmemdi_quiet(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd
 		peeked = shmemdi_latch_peek(ctx);
 	if (shmemdi_may_signal(g, signallers))
 		shmemd_arch_fence_quiet();
+	/* Apart from what follows: the vote takes fewer instructions if no status precedes it. */
+	if (!shmemdi_nic_is_connected(ctx))
+		return shmemdi_latch_agree(ctx, g, SHMEMD_OK, peeked);
 	status = shmemdi_quiet_nic(ctx, call, g, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE),
 				   ctx->channel);
 	return shmemdi_latch_agree(ctx, g, status, peeked);

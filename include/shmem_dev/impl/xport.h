@@ -34,8 +34,7 @@ SHMEMD_FN void shmemdi_put_unsynced(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 			return;
 		shift = transfer.shift;
 	}
-	shmemdi_copy_large(op.g, shmemdi_shifted(op.sym, shift), op.local, op.nbytes,
-			   shmemdi_op_is_units(op));
+	shmemdi_copy(op.g, shmemdi_shifted(op.sym, shift), op.local, op.nbytes);
 }
 
 SHMEMD_FN void shmemdi_put(const shmemd_ctx_t *ctx, shmemdi_op_t op)
@@ -63,8 +62,7 @@ SHMEMD_FN shmemdi_transfer_t shmemdi_get_unsynced(const shmemd_ctx_t *ctx, shmem
 		transfer = SHMEMDI_BY_POINTER(shmemdi_get_any)(SHMEMDI_WAIT_CTX(ctx),
 							       shmemdi_target_ref(ctx, op.pe), op);
 	if (transfer.outcome == SHMEMDI_MAPPED && op.nbytes) /* 0: local may be null */
-		shmemdi_copy_large(op.g, op.local, shmemdi_shifted(op.sym, transfer.shift),
-				   op.nbytes, shmemdi_op_is_units(op));
+		shmemdi_copy(op.g, op.local, shmemdi_shifted(op.sym, transfer.shift), op.nbytes);
 	return transfer;
 }
 
@@ -231,9 +229,7 @@ SHMEMD_FN int shmemdi_agree_flushed(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 
 /* Copy the data of a put with a signal to a mapped PE; *shift gets the distance to its heap. To any
  * other PE post both. Returns 0 if there is nothing left to do: the NIC carries both, or the call
- * has failed. Only units of which each thread has at most one are copied inline: the call of
- * shmemdi_copy_any takes little beside the fence of the signal, and the code of eight calls would
- * be a twentieth larger with rounds inline. */
+ * has failed. */
 SHMEMD_FN int shmemdi_put_before_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 					shmemdi_signal_t sig, int64_t *shift)
 {
@@ -256,7 +252,7 @@ SHMEMD_FN int shmemdi_put_before_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op
 			return 0;
 		*shift = transfer.shift;
 	}
-	shmemdi_copy_any(op.g, shmemdi_shifted(op.sym, *shift), op.local, op.nbytes);
+	shmemdi_copy(op.g, shmemdi_shifted(op.sym, *shift), op.local, op.nbytes);
 	return 1;
 }
 
