@@ -61,8 +61,9 @@ SHMEMD_FN void *shmemd_ptr(const shmemd_ctx_t *ctx, const void *sym, int pe SHME
 	if (pe == ctx->my_pe) /* also where a PE's own heap is not used by loads and stores */
 		return (void *)(uintptr_t)sym;
 	base = shmemdi_p2p_base(ctx, pe);
-	/* Not shmemdi_p2p_at: nvcc may load from a pointer that it knows to be global through the
-	 * read-only cache, which keeps what the peer has overwritten. */
+	/* Not shmemdi_p2p_at: in a kernel in which nothing may write the memory, nvcc would load
+	 * from a pointer that is known to be global through the read-only cache, which keeps what
+	 * the peer has overwritten. */
 	return base ? (void *)((uintptr_t)sym + (uintptr_t)shmemdi_base_shift(ctx, base))
 		    : (void *)0;
 }

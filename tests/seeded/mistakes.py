@@ -15,6 +15,9 @@ WORD_LANES = "SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_lanes)(shmemdi_ref(&ep->c), 
 # name, what is wrong, file, where, test program, test. rma.evens: test_rma on teams of two PEs
 # (PES_TEAM), whose heaps are equally far apart in the emulator, too.
 MISTAKES = [
+    ("QUIET_PEEK", "quiet: the latch is not asked where no NIC is in use",
+     "impl/order.h", "shmemdi_latch_agree(ctx, g, SHMEMD_OK, {{peeked|0}});",
+     "reach", "not_mapped"),
     ("AMO_STRIDE", "atomics: done by the SMs of a PE at the stride although the links have none",
      "impl/op.h", "is_amo ? {{ctx->n_strided_amos|ctx->n_strided}} :",
      "reach", "no_atomics"),

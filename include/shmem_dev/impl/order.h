@@ -83,8 +83,6 @@ SHMEMD_FN int shmemdi_quiet_nic(const shmemd_ctx_t *ctx, shmemdi_call_t call, sh
 	shmemdi_quiet_t all = {call, g, limit, k, 0};
 	int status;
 
-	if (!shmemdi_nic_is_connected(ctx))
-		return SHMEMD_OK;
 	status = shmemdi_agree(g, shmemdi_quiet_nic_part(ctx, all));
 	shmemd_arch_fence_order();
 	return status;
@@ -110,7 +108,11 @@ SHMEMD_FN int shmemdi_quiet(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd
 		peeked = shmemdi_latch_peek(ctx);
 	if (shmemdi_may_signal(g, signallers))
 		shmemd_arch_fence_quiet();
-	/* Apart from what follows: the vote takes fewer instructions if no status precedes it. */
+	/* Never true. It ends the basic block, as in shmemdi_sync_steps: else a unit without the
+	 * NIC path tests what was loaded before the fence. In others the next test ends it. */
+	if (!SHMEMDI_WITH_NIC && SHMEMD_ARCH_UNLIKELY(shmemd_arch_opaque_zero()))
+		return SHMEMD_OK;
+	/* This case has a vote of its own, since one on SHMEMD_OK takes fewer instructions. */
 	if (!shmemdi_nic_is_connected(ctx))
 		return shmemdi_latch_agree(ctx, g, SHMEMD_OK, peeked);
 	status = shmemdi_quiet_nic(ctx, call, g, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE),

@@ -30,7 +30,7 @@ SHMEMD_FN void shmemdi_put_unsynced(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 		shift = shmemdi_stride_shift(ctx, op.pe);
 	} else {
 		transfer = shmemdi_put_any(ctx, op, shmemdi_no_signal());
-		if (transfer.outcome != SHMEMDI_MAPPED || op.nbytes == 0) /* local may be null */
+		if (transfer.outcome != SHMEMDI_MAPPED)
 			return;
 		shift = transfer.shift;
 	}
@@ -61,7 +61,7 @@ SHMEMD_FN shmemdi_transfer_t shmemdi_get_unsynced(const shmemd_ctx_t *ctx, shmem
 	else
 		transfer = SHMEMDI_BY_POINTER(shmemdi_get_any)(SHMEMDI_WAIT_CTX(ctx),
 							       shmemdi_target_ref(ctx, op.pe), op);
-	if (transfer.outcome == SHMEMDI_MAPPED && op.nbytes) /* 0: local may be null */
+	if (transfer.outcome == SHMEMDI_MAPPED)
 		shmemdi_copy(op.g, op.local, shmemdi_shifted(op.sym, transfer.shift), op.nbytes);
 	return transfer;
 }
