@@ -23,9 +23,9 @@ typedef struct ring_params {
 
 #define PAYLOAD(from, round, i) ((uint8_t)((from)*31 + (round)*7 + (i)*3 + 1))
 
-/* Bytes that are no whole units of 16, then 1, 32 and 64 units: at most one for each thread of a
- * group of 64 and of a block, more for those of a warp and for a thread alone. The first 8 payloads
- * are aligned. A payload goes to both slots. */
+/* 1021 bytes, which are no whole units of 16, then 1, 32 and 64 units: at most one for each thread
+ * of a block and of a group of 64, up to two for each lane of a warp, up to 64 for a thread alone.
+ * The first 8 payloads are aligned. Each size goes to both slots. */
 SCOPE_STEP uint32_t payload_nbytes(int payload)
 {
 	int kind = payload / 2 % 4;

@@ -10,8 +10,8 @@
  * Under thread sanitizer a fence by itself orders nothing (the sanitizer does not model fences).
  * Instead the emulator remembers it. After a fence that releases, the thread's strong stores and
  * atomics are done with release order until it writes weak data again; a fence that acquires
- * acquires the words that the thread has read relaxed. So a missing fence is reported as a
- * race, unless the emulator acquires early (runtime/sim/access.c), and no race where it stands. */
+ * acquires the words that the thread has read relaxed. So a race is reported where a fence is
+ * missing, unless the emulator acquires early (runtime/sim/access.c); where it is present, none. */
 #ifndef SHMEMD_ARCH_CPU_H
 #define SHMEMD_ARCH_CPU_H
 
