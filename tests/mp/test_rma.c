@@ -527,6 +527,7 @@ SHMEMD_KERNEL(zero_bytes_kernel, rma_params_t, p)
 static int zero_bytes(pes_t *pes)
 {
 	rma_params_t p;
+	uint64_t *signal;
 	char *got;
 
 	memset(&p, 0, sizeof(p));
@@ -539,6 +540,9 @@ static int zero_bytes(pes_t *pes)
 	got = (char *)pes_read(pes, p.dst, 1);
 	if (got != NULL)
 		PES_EQ(pes, (uint8_t)*got, GUARD);
+	signal = (uint64_t *)pes_read(pes, p.sig, sizeof(*signal));
+	if (signal != NULL)
+		PES_EQ(pes, *signal, 1);
 	return 0;
 }
 
