@@ -71,11 +71,11 @@ COPY_MISTAKES = [
      "impl/op.h", "op.g.rank >= (uint32_t)op.nbytes / {{16|32}})",
      "rma.evens", "put"),
     ("GET_UNIT", "get: half of the threads that have a unit do not copy it",
-     "impl/op.h", "op.g.rank < (uint32_t)op.nbytes / {{16|32}})",
+     "impl/op.h", "op.local, src, (uint32_t)op.nbytes / {{16|32}})",
      "rma.evens", "get"),
     ("SIGNAL_UNIT", "put with signal: units for each thread are not copied",
      "impl/xport.h", "op_is_unit_each(op, bits)) { {{shmemdi_put_unit(ctx, op)|(void)0}};",
      "signal.evens", "put_signal_set"),
     ("GRID_UNIT", "grid: half of the threads that have a unit do not copy it",
-     "impl/grid.h", "part.g.rank < (uint32_t)part.nbytes / {{16|32}})", "grid_scope", "put"),
+     "impl/grid.h", "dst, src, (uint32_t)part.nbytes / {{16|32}})", "grid_scope", "put"),
 ]

@@ -83,6 +83,18 @@ SHMEMD_FN void shmemdi_copy_round(uint32_t stride, char *dst, const char *src, u
 			shmemdi_unit_store(&u[k], dst, width);
 }
 
+/* n units of 16 bytes, at most one for each thread: thread r copies unit r. */
+SHMEMD_FN void shmemdi_copy_unit(shmemd_group_t g, char *dst, const char *src, uint32_t n)
+{
+	size_t at = (size_t)g.rank * 16;
+	shmemdi_unit_t u;
+
+	if (g.rank >= n)
+		return;
+	shmemdi_unit_load(&u, src + at, 16);
+	shmemdi_unit_store(&u, dst + at, 16);
+}
+
 /* n whole units, at least 1. Thread r takes units r, r + size and so on: neighbours write
  * neighbouring units, one request for the link. Rounds in which every thread has all of its units
  * go without tests: with 32 warps an instruction takes 8 cycles of the SM. Unrolling the rounds as

@@ -101,15 +101,10 @@ SHMEMD_FN shmemdi_transfer_t shmemdi_grid_select(const shmemd_ctx_t *ctx, shmemd
  * with them (H200). */
 SHMEMD_FN void shmemdi_copy_part(shmemdi_op_t part, char *dst, const char *src)
 {
-	size_t at = (size_t)part.g.rank * 16;
-	shmemdi_unit_t u;
-
-	if (!shmemdi_op_is_unit_each(part, shmemdi_copy_bits(dst, src, part.nbytes))) {
+	if (shmemdi_op_is_unit_each(part, shmemdi_copy_bits(dst, src, part.nbytes)))
+		shmemdi_copy_unit(part.g, dst, src, (uint32_t)part.nbytes / 16);
+	else
 		shmemdi_copy(part.g, dst, src, part.nbytes);
-	} else if (part.g.rank < (uint32_t)part.nbytes / 16) {
-		shmemdi_unit_load(&u, src + at, 16);
-		shmemdi_unit_store(&u, dst + at, 16);
-	}
 }
 
 /* A put to mapped memory at this distance. */

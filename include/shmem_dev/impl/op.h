@@ -98,8 +98,8 @@ SHMEMD_FN int shmemdi_op_is_small(shmemdi_op_t op)
 	return shmemdi_op_is_unit_each(op, bits) | shmemdi_op_is_word(op, bits);
 }
 
-/* This thread's unit of a put to a PE at the stride (shmemdi_op_is_unit_each). Its address there is
- * computed last, while the load is on its way. */
+/* The same as shmemdi_copy_unit, for a put to a PE at the stride: the address there is computed
+ * last, while the load is on its way. */
 SHMEMD_FN void shmemdi_put_unit(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
 	size_t at = (size_t)op.g.rank * 16;
@@ -126,16 +126,11 @@ SHMEMD_FN void shmemdi_put_small(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 SHMEMD_FN void shmemdi_get_small(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
 	const char *src = shmemdi_strided_at(ctx, op.sym, op.pe);
-	size_t at = (size_t)op.g.rank * 16;
-	shmemdi_unit_t u;
 
-	if ((uint32_t)op.nbytes == 8) {
-		if (op.g.rank == 0)
-			shmemdi_copy_word(op.local, src, 8);
-	} else if (op.g.rank < (uint32_t)op.nbytes / 16) {
-		shmemdi_unit_load(&u, src + at, 16);
-		shmemdi_unit_store(&u, op.local + at, 16);
-	}
+	if ((uint32_t)op.nbytes != 8)
+		shmemdi_copy_unit(op.g, op.local, src, (uint32_t)op.nbytes / 16);
+	else if (op.g.rank == 0)
+		shmemdi_copy_word(op.local, src, 8);
 }
 
 /* All threads of op.g have come, and the lanes of each warp pass equal arguments. */
