@@ -29,29 +29,29 @@
  */
 SHMEMD_FN int shmemd_sync(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	return shmemdi_sync_or_barrier(ctx, SHMEMDI_CALLER(SYNC), shmemd_thread(),
-				       shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+	return shmemdi_sync(ctx, SHMEMDI_CALLER(SYNC), shmemd_thread(),
+			    shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
 
 /* As above, called by all 32 threads of a warp, converged, with equal arguments. */
 SHMEMD_FN int shmemd_sync_warp(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	return shmemdi_sync_or_barrier(ctx, SHMEMDI_CALLER(SYNC), shmemd_warp(),
-				       shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+	return shmemdi_sync(ctx, SHMEMDI_CALLER(SYNC), shmemd_warp(),
+			    shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
 
 /* As above, called by all threads of a block. */
 SHMEMD_FN int shmemd_sync_block(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	return shmemdi_sync_or_barrier(ctx, SHMEMDI_CALLER(SYNC), shmemd_block(),
-				       shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+	return shmemdi_sync(ctx, SHMEMDI_CALLER(SYNC), shmemd_block(),
+			    shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
 
 /* As above, called by all threads of group g. */
 SHMEMD_FN int shmemd_sync_group(const shmemd_ctx_t *ctx, shmemd_group_t g SHMEMD_SITE)
 {
-	return shmemdi_sync_or_barrier(ctx, SHMEMDI_CALLER(SYNC), g,
-				       shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+	return shmemdi_sync(ctx, SHMEMDI_CALLER(SYNC), g,
+			    shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
 
 /* As shmemd_sync with a time limit instead of the default one.
@@ -63,29 +63,26 @@ SHMEMD_FN int shmemd_sync_group(const shmemd_ctx_t *ctx, shmemd_group_t g SHMEMD
  */
 SHMEMD_FN int shmemd_sync_for(const shmemd_ctx_t *ctx, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_sync_or_barrier(ctx, SHMEMDI_CALLER(SYNC), shmemd_thread(),
-				       shmemdi_limit_for(ns));
+	return shmemdi_sync(ctx, SHMEMDI_CALLER(SYNC), shmemd_thread(), shmemdi_limit_for(ns));
 }
 
 /* As above, called by all 32 threads of a warp, converged, with equal arguments. */
 SHMEMD_FN int shmemd_sync_for_warp(const shmemd_ctx_t *ctx, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_sync_or_barrier(ctx, SHMEMDI_CALLER(SYNC), shmemd_warp(),
-				       shmemdi_limit_for(ns));
+	return shmemdi_sync(ctx, SHMEMDI_CALLER(SYNC), shmemd_warp(), shmemdi_limit_for(ns));
 }
 
 /* As above, called by all threads of a block. */
 SHMEMD_FN int shmemd_sync_for_block(const shmemd_ctx_t *ctx, uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_sync_or_barrier(ctx, SHMEMDI_CALLER(SYNC), shmemd_block(),
-				       shmemdi_limit_for(ns));
+	return shmemdi_sync(ctx, SHMEMDI_CALLER(SYNC), shmemd_block(), shmemdi_limit_for(ns));
 }
 
 /* As above, called by all threads of group g. */
 SHMEMD_FN int shmemd_sync_for_group(const shmemd_ctx_t *ctx, shmemd_group_t g,
 				    uint64_t ns SHMEMD_SITE)
 {
-	return shmemdi_sync_or_barrier(ctx, SHMEMDI_CALLER(SYNC), g, shmemdi_limit_for(ns));
+	return shmemdi_sync(ctx, SHMEMDI_CALLER(SYNC), g, shmemdi_limit_for(ns));
 }
 
 /* quiet, then sync: all operations of the calling threads are complete, and those of all PEs

@@ -186,7 +186,8 @@ void quiet(const void *params)
 			EXPECT(!shmemd_quiet_leader_group(&p->ctx, g));
 		else if (g.rank == 0)
 			EXPECT(!shmemd_channel_quiet(&p->ctx, right_of(p)));
-		shmemd_group_sync(g);
+		if (p->dims.variant / 3 == 1) /* the others are group syncs themselves */
+			shmemd_group_sync(g);
 		if (g.rank == g.size - 1) {
 			EXPECT(!shmemd_g_u64(&p->ctx, &seen, word, p->ctx.my_pe));
 			p->memory->saw[r] = seen;

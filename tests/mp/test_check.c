@@ -362,7 +362,8 @@ static int bad_signal_fetch(pes_t *pes)
 			    "shmemd_signal_fetch");
 }
 
-/* Only one thread of the scope causes the error; quiet and barrier return it to all threads. */
+/* Only one thread of the scope causes the error; quiet, barrier and the quiet after which only the
+ * leader may signal return it to all threads. */
 SHMEMD_KERNEL(one_error_kernel, check_params_t, p)
 {
 	int scope = p.bad % SCOPE_COUNT, pe = shmemd_n_pes(&p.ctx) + p.bad, status;
@@ -375,6 +376,8 @@ SHMEMD_KERNEL(one_error_kernel, check_params_t, p)
 		shmemd_p_u64(&p.ctx, p.words, 1, pe);
 	if (p.bad < SCOPE_COUNT)
 		SCOPED_INT0(status, scope, shmemd_quiet, &p.ctx);
+	else if (p.bad < 2 * SCOPE_COUNT)
+		status = shmemd_quiet_leader_group(&p.ctx, g);
 	else
 		SCOPED_INT(status, scope, shmemd_barrier_for, &p.ctx, PES_LIMIT_NS);
 	scope_report(p.status, 0, status == SHMEMD_ERR_BAD_PE ? 0 : WRONG_VALUE + status);
@@ -388,7 +391,7 @@ static int all_threads_get_the_error(pes_t *pes)
 
 	if (check_params(pes, &p))
 		return 1;
-	for (p.bad = 0; p.bad < 2 * SCOPE_COUNT; p.bad++) {
+	for (p.bad = 0; p.bad < 3 * SCOPE_COUNT; p.bad++) {
 		PES_RUN(pes, one_error_kernel, 1, SCOPE_NTHREADS, p);
 		if (expect_error(pes, &p, SHMEMD_ERR_BAD_PE, SHMEMD_OP_P,
 				 (uint64_t)(pes->n_pes + p.bad), "shmemd_p_u64"))

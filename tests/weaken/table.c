@@ -68,7 +68,7 @@ reason_t reasons[] = {
 	    "harmless, only threads of this GPU arrive."),
 
 	/* impl/poll.h */
-	ROW(shmemdi_agree, group_any, 2, 2, UNORDERED,
+	ROW(shmemdi_highest, group_any, 1, 1, UNORDERED,
 	    "harmless, the call before has ordered what the threads did before it, and since then "
 	    "none of them has accessed memory."),
 
@@ -121,7 +121,6 @@ reason_t reasons[] = {
 	    "by failed_flush of test_ring_signal (seeded mistakes)."),
 	ROW(shmemdi_latch_agree, group_any, 1, 1, UNORDERED,
 	    "only what other groups latch meanwhile depends on it, and no scenario has that: "
-	    "unordered, a thread could read the latch again and not find what another has peeked. "
-	    "In a barrier the group sync before it orders the peeks."),
+	    "unordered, a thread could read the latch again and not find what another has peeked."),
 	{{NULL, NULL, 0, 0}, 0, NULL, 0},
 };

@@ -45,6 +45,7 @@ SHMEMD_STATIC_ASSERT(sizeof(shmemd_peer_t) == 16, "ABI: shmemd_peer_t");
 #define SHMEMD_SYNC_FLAG_NUMBER(flag) ((uint64_t)(flag) >> 16)
 #define SHMEMD_SYNC_FLAG_BEFORE(flag) ((uint32_t)(flag) >> 12 & 0xf)
 #define SHMEMD_SYNC_FLAG_STATUS(flag) ((uint32_t)(flag) >> 8 & 0xf)
+#define SHMEMD_SYNC_FLAG_STATUSES(flag) ((uint32_t)(flag)&0xff00) /* 0: both SHMEMD_OK */
 #define SHMEMD_SYNC_FLAG_OP(flag) ((uint32_t)(flag)&0xff)
 
 SHMEMD_STATIC_ASSERT(SHMEMD_N_STATUSES <= 16, "a flag of a sync has 4 bits for a status");

@@ -14,16 +14,16 @@
  *   too.
  *   Timeout and repetition. A times out in e with its flags sent. `number` stays e - 1, so the
  *   repetition is for the same flags. They are not sent again, unless the status of a barrier's
- *   quiet has changed: a queue whose completions do not come would fill up with them. (Flags
- *   without a status are stored again, which changes nothing.) A waits on for the flags that are
- *   missing. Others may have finished e and sent e + 1 meanwhile.
- *   Several polling threads. Each acquires the flags it polled; the group sync in shmemdi_agree
- *   hands that on to all. Each signalling thread fences after the entry group sync, which makes
- *   the fence cover the stores of all threads.
+ *   quiet has changed: a queue whose completions do not come would fill up with them. (In
+ *   a job without NICs they are stored again, which changes nothing.) A waits on for the flags that
+ *   are missing. Others may have finished e and sent e + 1 meanwhile.
+ *   Several polling threads. Each acquires the flags it polled; the vote after that hands it on to
+ *   all. Each signalling thread fences after the entry group sync, which makes the fence cover the
+ *   stores of all threads.
  *   `number` and `last_flag`. The threads of the group that use them read them between the entry
- *   sync and the agreement; the leader writes them after the agreement, and goes through the next
- *   call's entry sync later still: no thread reads the new values in this call or the old ones in
- *   the next. */
+ *   sync and that vote; the leader writes them after the vote, and goes through the next call's
+ *   entry sync later still: no thread reads the new values in this call or the old ones in the
+ *   next. */
 #ifndef SHMEMD_IMPL_FLAGSYNC_H
 #define SHMEMD_IMPL_FLAGSYNC_H
 
@@ -42,18 +42,13 @@ SHMEMD_FN int shmemdi_nic_flag(const shmemd_ctx_t *device_copy, shmemdi_call_t c
 	return shmemdi_nic_word_lanes(ref, call, word, how);
 }
 
-/* A store, or a WRITE of 8 bytes: neither is torn. Without a NIC all members are mapped. */
+/* A store, or a WRITE of 8 bytes: neither is torn. */
 SHMEMD_FN int shmemdi_flag_send(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe, uint64_t *own,
-				uint64_t flag, int has_nic)
+				uint64_t flag)
 {
 	char *base;
-	int status;
+	int status = shmemdi_select(ctx, call, own, pe, shmemdi_may_be_mapped(ctx, pe), &base);
 
-	if (!has_nic) {
-		shmemd_arch_st_relaxed_u64(shmemdi_p2p_mapped(ctx, own, pe), flag);
-		return SHMEMD_OK;
-	}
-	status = shmemdi_select(ctx, call, own, pe, shmemdi_may_be_mapped(ctx, pe), &base);
 	if (status == SHMEMD_OK && base)
 		shmemd_arch_st_relaxed_u64(shmemdi_p2p_at(ctx, base, own), flag);
 	else if (status == SHMEMD_OK)
@@ -70,17 +65,50 @@ SHMEMD_FN int shmemdi_other(const shmemd_ctx_t *ctx, int i)
 	return pe < ctx->n_pes ? pe : pe - ctx->n_pes;
 }
 
-/* Not unrolled: the compiler unrolls for four members, and a thread with fewer then jumps over the
- * rest, which took 0.2 us more in a team of two (H200). */
-SHMEMD_FN int shmemdi_flags_send(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
-				 uint64_t flag, int has_nic)
+/* The word that this PE writes on every other member. */
+SHMEMD_FN uint64_t *shmemdi_flag_own(const shmemd_ctx_t *ctx)
 {
-	uint64_t *own = &ctx->sync[SHMEMD_SYNC_FLAGS + ctx->my_pe];
+	return &ctx->sync[SHMEMD_SYNC_FLAGS + ctx->my_pe];
+}
+
+/* The same word, mapped, on the first member to which this thread sends a flag; on this PE itself
+ * if the thread sends none. For jobs without NICs, where all members are mapped. */
+SHMEMD_FN char *shmemdi_flag_first(const shmemd_ctx_t *ctx, shmemd_group_t g)
+{
+	int i = (int)g.rank + 1;
+
+	return shmemdi_p2p_mapped(ctx, shmemdi_flag_own(ctx),
+				  i < ctx->n_pes ? shmemdi_other(ctx, i) : ctx->my_pe);
+}
+
+/* Flags to this thread's share of the members, all of them mapped. first: shmemdi_flag_first.
+ *
+ * Not unrolled: the compiler unrolls for four members, and a thread with fewer then jumps over the
+ * rest, which took 0.2 us more in a team of two (H200). */
+SHMEMD_FN void shmemdi_flags_store(const shmemd_ctx_t *ctx, shmemd_group_t g, char *first,
+				   uint64_t flag)
+{
+	int i = (int)g.rank + 1;
+
+	if (i < ctx->n_pes)
+		shmemd_arch_st_relaxed_u64(first, flag);
+	SHMEMD_ARCH_NO_UNROLL
+	while ((i += (int)g.size) < ctx->n_pes)
+		shmemd_arch_st_relaxed_u64(
+			shmemdi_p2p_mapped(ctx, shmemdi_flag_own(ctx), shmemdi_other(ctx, i)),
+			flag);
+}
+
+/* The same where NICs reach members. */
+SHMEMD_FN int shmemdi_flags_send(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
+				 uint64_t flag)
+{
 	int status = SHMEMD_OK, now, i;
 
 	SHMEMD_ARCH_NO_UNROLL
 	for (i = (int)g.rank + 1; i < ctx->n_pes; i += (int)g.size) {
-		now = shmemdi_flag_send(ctx, call, shmemdi_other(ctx, i), own, flag, has_nic);
+		now = shmemdi_flag_send(ctx, call, shmemdi_other(ctx, i), shmemdi_flag_own(ctx),
+					flag);
 		status = status ? status : now;
 	}
 	return status;
@@ -122,12 +150,19 @@ SHMEMD_FN int shmemdi_flags_have_status(int has_nic)
 	return has_nic || !SHMEMDI_WITH_NIC;
 }
 
+/* Is the member's word the flag, or that of a later sync? */
+SHMEMD_FN shmemdi_cond_t shmemdi_flag_cond(const shmemd_ctx_t *ctx, int pe, uint64_t flag)
+{
+	return shmemdi_cond(&ctx->sync[SHMEMD_SYNC_FLAGS + pe], SHMEMDI_U64, SHMEMD_CMP_GE,
+			    SHMEMD_SYNC_FLAG(SHMEMD_SYNC_FLAG_NUMBER(flag), 0, 0, 0));
+}
+
 /* Wait for the flags of this thread's share of the members. *quiet gets the first status of a quiet
  * that has failed. */
 SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 				 uint64_t flag, shmemdi_limit_t limit, int has_nic, int *quiet)
 {
-	uint64_t least = SHMEMD_SYNC_FLAG(SHMEMD_SYNC_FLAG_NUMBER(flag), 0, 0, 0), seen;
+	uint64_t seen;
 	shmemdi_spin_t spin = shmemdi_spin(limit);
 	int status = SHMEMD_OK;
 	int i;
@@ -135,12 +170,10 @@ SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 	SHMEMD_ARCH_NO_UNROLL
 	for (i = (int)g.rank + 1; i < ctx->n_pes && status == SHMEMD_OK; i += (int)g.size) {
 		int pe = shmemdi_other(ctx, i);
-		const uint64_t *word = &ctx->sync[SHMEMD_SYNC_FLAGS + pe];
 
 		spin.pe = pe;
-		status = shmemdi_wait_seen(ctx, call,
-					   shmemdi_cond(word, SHMEMDI_U64, SHMEMD_CMP_GE, least),
-					   &spin, has_nic, &seen);
+		status = shmemdi_wait_seen(ctx, call, shmemdi_flag_cond(ctx, pe, flag), &spin,
+					   has_nic, &seen);
 		if (status == SHMEMD_OK)
 			status = shmemdi_flag_check(ctx, call, pe, seen, flag);
 		if (shmemdi_flags_have_status(has_nic) && status == SHMEMD_OK &&
@@ -148,6 +181,51 @@ SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 			*quiet = shmemdi_flag_status(ctx, call, pe, seen, flag);
 	}
 	return status;
+}
+
+/* Do the flags of this thread's share of the members come within the first polls, and say nothing
+ * but that their members have arrived? This is what nearly every sync executes, and so without a
+ * clock, a limit or a record: with these in the loop a barrier by a warp took 0.07 us longer
+ * (H200). */
+SHMEMD_FN int shmemdi_flags_come(const shmemd_ctx_t *ctx, shmemd_group_t g, uint64_t flag,
+				 int has_status)
+{
+	int come = !SHMEMDI_CHECKING; /* a check build looks at each flag */
+	uint64_t seen;
+	int i;
+
+	SHMEMD_ARCH_NO_UNROLL
+	for (i = (int)g.rank + 1; i < ctx->n_pes && come; i += (int)g.size) {
+		come = shmemdi_polls(shmemdi_flag_cond(ctx, shmemdi_other(ctx, i), flag), &seen);
+		if (has_status && SHMEMD_SYNC_FLAG_STATUSES(seen))
+			come = 0;
+	}
+	return come;
+}
+
+/* The others, and once more those that have come: status | quiet << 4 of shmemdi_flags_wait. */
+SHMEMD_FN_CALL int shmemdi_flags_wait_long(const shmemd_ctx_t *device_copy, shmemdi_call_t call,
+					   shmemd_group_t g, uint64_t flag, shmemdi_limit_t limit)
+{
+	int quiet = SHMEMD_OK;
+	int status = shmemdi_flags_wait(device_copy, call, g, flag, limit, 0, &quiet);
+
+	return status | quiet << 4;
+}
+
+/* Send the flags and wait for those of the others, all of them mapped. first: shmemdi_flag_first.
+ */
+SHMEMD_FN int shmemdi_flags_exchange(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
+				     char *first, uint64_t flag, shmemdi_limit_t limit, int *quiet)
+{
+	int outcome;
+
+	shmemdi_flags_store(ctx, g, first, flag);
+	if (SHMEMD_ARCH_LIKELY(shmemdi_flags_come(ctx, g, flag, shmemdi_flags_have_status(0))))
+		return SHMEMD_OK;
+	outcome = shmemdi_flags_wait_long(ctx->device_copy, call, g, flag, limit);
+	*quiet = outcome >> 4;
+	return outcome & 15;
 }
 
 /* Before the flags. call.op SHMEMD_OP_BARRIER completes the group's operations: every thread
@@ -172,6 +250,29 @@ SHMEMD_FN uint32_t shmemdi_flag_before(uint64_t last, uint64_t next)
 						     : SHMEMD_SYNC_FLAG_STATUS(last);
 }
 
+/* The flag of sync `next`; last: 0 if flags carry no status.
+ *
+ * The difference keeps both halves of the flag together (a sum becomes an OR of each half): ptxas
+ * 13.0 spills the lower half of a shifted value alone, computes the upper one again, and then loads
+ * both from the stack, where the upper one never was (tests/gpu/spills.py). A member that sends
+ * such a flag lets the others through before it has arrived. */
+SHMEMD_FN uint64_t shmemdi_flag_make(shmemdi_call_t call, uint64_t next, uint64_t last, int quiet)
+{
+	return SHMEMD_SYNC_FLAG(next, shmemdi_flag_before(last, next), quiet, call.op) -
+	       shmemd_arch_opaque_zero();
+}
+
+/* The error of a barrier in which all have arrived and some thread has found an error: the highest
+ * status of a quiet, or else the one latched. A latched status stays, so that every thread reads
+ * what one has peeked. */
+SHMEMD_FN int shmemdi_barrier_error(const shmemd_ctx_t *ctx, shmemd_group_t g, int quiet,
+				    int has_status)
+{
+	int status = has_status ? shmemdi_highest(g, quiet) : SHMEMD_OK;
+
+	return status ? status : (int)shmemdi_latch_peek(ctx);
+}
+
 /* A quiet that failed does not keep the flags back: the other members would wait for ever. They
  * carry its status instead, and every member that has not returned yet returns it: no member may
  * take a barrier for passed before which operations were lost. A quiet that timed out keeps them
@@ -184,12 +285,13 @@ SHMEMD_FN uint32_t shmemdi_flag_before(uint64_t last, uint64_t next)
  * test of the rank, and without the branch that is never true, a barrier by a warp took 0.1 to
  * 0.2 us longer (H200). */
 SHMEMD_FN int shmemdi_sync_steps(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
-				 shmemdi_limit_t limit, uint32_t k, int has_nic)
+				 shmemdi_limit_t limit, uint32_t k, uint32_t peeked, int has_nic)
 {
 	uint64_t *number = &ctx->sync[SHMEMD_SYNC_NUMBER];
 	uint64_t *last_flag = &ctx->sync[SHMEMD_SYNC_LAST];
 	uint64_t passed = 0, next = 0, flag = 0, last = 0;
-	int quiet = SHMEMD_OK, status = SHMEMD_OK;
+	char *first = (char *)0;
+	int quiet = SHMEMD_OK, status = SHMEMD_OK, has_error;
 	int has_status = shmemdi_flags_have_status(has_nic);
 	int is_in_one_warp = g.bar == SHMEMDI_BAR_NONE || g.bar == SHMEMDI_BAR_WARP;
 	int may_signal = is_in_one_warp || g.rank < (uint32_t)ctx->n_pes;
@@ -200,6 +302,8 @@ SHMEMD_FN int shmemdi_sync_steps(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 		passed = shmemd_arch_ld_relaxed_u64(number);
 		if (has_status)
 			last = shmemd_arch_ld_relaxed_u64(last_flag);
+		if (!has_nic)
+			first = shmemdi_flag_first(ctx, g);
 	}
 	shmemdi_fence_before_flags(call, may_signal);
 	/* Never true. It ends the basic block: else ptxas may place what needs the load before the
@@ -211,40 +315,39 @@ SHMEMD_FN int shmemdi_sync_steps(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 	if (quiet == SHMEMD_ERR_TIMEOUT)
 		return quiet;
 	if (has_part) {
-		uint32_t before;
-
 		next = passed + 1;
-		before = has_status ? shmemdi_flag_before(last, next) : 0;
-		/* The difference keeps both halves of the flag together (a sum becomes an OR of
-		 * each half): ptxas 13.0 spills the lower half of a shifted value alone, computes
-		 * the upper one again, and then loads both from the stack, where the upper one
-		 * never was (tests/gpu/spills.py). A member that sends such a flag lets the others
-		 * through before it has arrived. */
-		flag = SHMEMD_SYNC_FLAG(next, before, quiet, call.op) - shmemd_arch_opaque_zero();
-		if (!has_status || last != flag)
-			status = shmemdi_flags_send(ctx, call, g, flag, has_nic);
-		if (status == SHMEMD_OK)
-			status = shmemdi_flags_wait(ctx, call, g, flag, limit, has_nic, &quiet);
+		flag = shmemdi_flag_make(call, next, has_status ? last : 0, quiet);
+		if (!has_nic)
+			status = shmemdi_flags_exchange(ctx, call, g, first, flag, limit, &quiet);
+		else if (last != flag)
+			status = shmemdi_flags_send(ctx, call, g, flag);
+		if (has_nic && status == SHMEMD_OK)
+			status = shmemdi_flags_wait(ctx, call, g, flag, limit, 1, &quiet);
 	}
-	status = shmemdi_agree(g, status);
+	/* One vote for all errors. A barrier by a block with another vote for the latch took 0.07
+	 * us longer (H200). */
+	has_error = shmemd_group_any(g, (status | quiet | (int)peeked) != 0);
+	if (SHMEMD_ARCH_UNLIKELY(has_error))
+		status = shmemdi_highest(g, status);
 	if (has_status && g.rank == 0 && (status == SHMEMD_OK || status == SHMEMD_ERR_TIMEOUT))
 		shmemd_arch_st_relaxed_u64(last_flag, flag);
 	if (g.rank == 0 && status == SHMEMD_OK)
 		shmemd_arch_st_relaxed_u64(number, next);
-	if (status == SHMEMD_OK && has_status && call.op == SHMEMD_OP_BARRIER)
-		status = shmemdi_agree(g, quiet);
+	if (has_error && status == SHMEMD_OK && call.op == SHMEMD_OP_BARRIER)
+		status = shmemdi_barrier_error(ctx, g, quiet, has_status);
 	return status;
 }
 
 /* Where NICs reach members: a call, since it waits for the network anyway. */
 SHMEMD_FN_CALL int shmemdi_sync_nic(const shmemd_ctx_t *device_copy, shmemdi_call_t call,
-				    shmemd_group_t g, shmemdi_limit_t limit, uint32_t k)
+				    shmemd_group_t g, shmemdi_limit_t limit, uint32_t k,
+				    uint32_t peeked)
 {
-	return shmemdi_sync_steps(device_copy, call, g, limit, k, 1);
+	return shmemdi_sync_steps(device_copy, call, g, limit, k, peeked, 1);
 }
 
 SHMEMD_FN int shmemdi_sync_or_barrier(const shmemd_ctx_t *ctx, shmemdi_call_t call,
-				      shmemd_group_t g, shmemdi_limit_t limit)
+				      shmemd_group_t g, shmemdi_limit_t limit, uint32_t peeked)
 {
 	uint32_t nic = SHMEMDI_WITH_NIC ? SHMEMD_CTX_NIC : 0;
 	int status = shmemdi_check_group(ctx, call, g);
@@ -253,28 +356,27 @@ SHMEMD_FN int shmemdi_sync_or_barrier(const shmemd_ctx_t *ctx, shmemdi_call_t ca
 		return status;
 	shmemdi_check_sources(ctx, call);
 	if ((ctx->flags & (nic | SHMEMD_CTX_ALL_MAPPED)) == SHMEMD_CTX_ALL_MAPPED)
-		return shmemdi_sync_steps(ctx, call, g, limit, 0, 0);
+		return shmemdi_sync_steps(ctx, call, g, limit, 0, peeked, 0);
 	if (shmemdi_nic_is_connected(ctx))
-		return shmemdi_sync_nic(ctx->device_copy, call, g, limit, ctx->channel);
+		return shmemdi_sync_nic(ctx->device_copy, call, g, limit, ctx->channel, peeked);
 	return shmemdi_record(ctx->device_copy, call, SHMEMD_ERR_UNREACHABLE, -1, ctx->sync, 0, 0);
+}
+
+SHMEMD_FN int shmemdi_sync(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
+			   shmemdi_limit_t limit)
+{
+	return shmemdi_sync_or_barrier(ctx, call, g, limit, 0);
 }
 
 SHMEMD_FN int shmemdi_barrier(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 			      shmemdi_limit_t limit)
 {
-	uint32_t peeked;
-	int status;
-
 #ifdef SHMEMD_CHECK
 	if (shmemdi_check_ctx(ctx, call) != SHMEMD_OK)
 		return SHMEMD_ERR_BAD_CONTEXT;
 	shmemdi_check_sources(ctx, call);
 #endif
-	peeked = shmemdi_latch_peek(ctx);
-	status = shmemdi_sync_or_barrier(ctx, call, g, limit);
-	if (SHMEMDI_CHECKING && status != SHMEMD_OK) /* the group may be bad */
-		return status;
-	return shmemdi_latch_agree(ctx, g, status, peeked);
+	return shmemdi_sync_or_barrier(ctx, call, g, limit, shmemdi_latch_peek(ctx));
 }
 
 /* The *_all forms are for the world team. In every build: with the context of a smaller team they
@@ -297,8 +399,7 @@ SHMEMD_FN int shmemdi_sync_all(const shmemd_ctx_t *ctx, shmemdi_call_t call, shm
 	int status = shmemdi_check_all(ctx, call);
 
 	return status ? status
-		      : shmemdi_sync_or_barrier(ctx, call, g,
-						shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+		      : shmemdi_sync(ctx, call, g, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 }
 
 SHMEMD_FN int shmemdi_barrier_all(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g)

@@ -62,9 +62,7 @@ SHMEMD_FN uint32_t shmemdi_latch_peek(const shmemd_ctx_t *ctx)
 }
 
 /* The status, which is the same in all threads of the group, or else what any of them peeked; also
- * a group sync. A latched status stays, so that reading it again finds it. One vote for both: with
- * a return before it for a status that is not SHMEMD_OK, a barrier by a warp took 0.05 us longer
- * (H200). */
+ * a group sync. A latched status stays, so that reading it again finds it. One vote for both. */
 SHMEMD_FN int shmemdi_latch_agree(const shmemd_ctx_t *ctx, shmemd_group_t g, int status,
 				  uint32_t peeked)
 {

@@ -184,18 +184,16 @@ SHMEMD_FN int shmemdi_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi
 	return shmemdi_wait_long(ctx->device_copy, call, c, limit);
 }
 
-/* The highest status of the group, in all its threads; also a group sync. One round when all are
- * fine. Otherwise bit by bit from the top: a thread that lacks a bit that another has drops out, so
- * the result is a status that some thread really had. */
-SHMEMD_FN int shmemdi_agree(shmemd_group_t g, int status)
+/* The highest status of the group, in all its threads; also a group sync. Bit by bit from the top:
+ * a thread that lacks a bit that another has drops out, so the result is a status that some thread
+ * really had. */
+SHMEMD_FN int shmemdi_highest(shmemd_group_t g, int status)
 {
 	int agreed = 0;
 	int bit;
 
 	if (g.bar == SHMEMDI_BAR_NONE)
 		return status;
-	if (!shmemd_group_any(g, status != SHMEMD_OK))
-		return SHMEMD_OK;
 	SHMEMD_ARCH_NO_UNROLL
 	for (bit = 8; bit > 0; bit >>= 1) {
 		if (!shmemd_group_any(g, status & bit))
@@ -207,7 +205,13 @@ SHMEMD_FN int shmemdi_agree(shmemd_group_t g, int status)
 	return agreed;
 }
 
-SHMEMD_STATIC_ASSERT(SHMEMD_N_STATUSES <= 16, "shmemdi_agree passes 4 bits of a status");
+SHMEMD_STATIC_ASSERT(SHMEMD_N_STATUSES <= 16, "shmemdi_highest passes 4 bits of a status");
+
+/* The same, with one vote when all are fine. */
+SHMEMD_FN int shmemdi_agree(shmemd_group_t g, int status)
+{
+	return shmemd_group_any(g, status != SHMEMD_OK) ? shmemdi_highest(g, status) : SHMEMD_OK;
+}
 
 /* Wait by the leader, for the group: its acquire and the group sync after it order the accesses
  * of all threads. */

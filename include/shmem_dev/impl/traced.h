@@ -177,8 +177,8 @@ SHMEMDI_TRACED_INT(shmemdi_flush_channel_to,
 		   (const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe, uint32_t k),
 		   (ctx, call, pe, k), call, shmemd_thread(), pe, 0, 0, shmemdi_trace_no_word())
 #define shmemdi_flush_channel_to shmemdi_flush_channel_to_traced
-SHMEMDI_TRACE_CALL(shmemdi_sync_or_barrier, shmemdi_limit_t, limit)
-#define shmemdi_sync_or_barrier shmemdi_sync_or_barrier_traced
+SHMEMDI_TRACE_CALL(shmemdi_sync, shmemdi_limit_t, limit)
+#define shmemdi_sync shmemdi_sync_traced
 SHMEMDI_TRACE_CALL(shmemdi_barrier, shmemdi_limit_t, limit)
 #define shmemdi_barrier shmemdi_barrier_traced
 SHMEMDI_TRACE_ALL(shmemdi_sync_all)
