@@ -478,8 +478,8 @@ static int word_once(pes_t *pes)
 	return 0;
 }
 
-/* The code for small transfers takes none of 4 GiB or more, of whose size it uses 32 bits, and that
- * for units none above 4 GiB. */
+/* The code for small transfers and that for units take none of 4 GiB or more, of whose size they
+ * use 32 bits. */
 SHMEMD_KERNEL(beyond_4_gib_kernel, once_params_t, p)
 {
 	const uint64_t gib_4 = (uint64_t)1 << 32;
@@ -491,9 +491,10 @@ SHMEMD_KERNEL(beyond_4_gib_kernel, once_params_t, p)
 	scope_report(p.status, 0, shmemdi_op_is_small(op) ? WRONG_VALUE : 0);
 	op.nbytes = gib_4 + 8;
 	scope_report(p.status, 1, shmemdi_op_is_small(op) ? WRONG_VALUE : 0);
-	scope_report(p.status, 2, shmemdi_copy_is_units(0, 0, gib_4 + 16) ? WRONG_VALUE : 0);
-	scope_report(p.status, 3, shmemdi_copy_is_units(0, 0, gib_4) ? 0 : WRONG_VALUE);
-	scope_report(p.status, 4, shmemdi_copy_is_units(0, 0, 0) ? WRONG_VALUE : 0);
+	op.nbytes = gib_4 + 4;
+	scope_report(p.status, 2, shmemdi_op_is_small(op) ? WRONG_VALUE : 0);
+	scope_report(p.status, 3, shmemdi_copy_is_units(0, 0, gib_4 + 16) ? WRONG_VALUE : 0);
+	scope_report(p.status, 4, shmemdi_copy_is_units(0, 0, gib_4) ? WRONG_VALUE : 0);
 }
 
 static int beyond_4_gib(pes_t *pes)

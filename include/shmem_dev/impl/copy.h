@@ -6,12 +6,15 @@
 
 #include <shmem_dev/group.h>
 
-/* Loads of one thread in flight before its first store. With 4, 8 blocks of 1024 threads fill an
- * NVLink (measured, H200, put and get), and a thread needs no more than the 64 registers that it
- * has in such a block. ALONE: of units of 16 bytes by a warp or a thread alone, since no other warp
- * of its block has loads of this copy in flight at the same time. */
+/* Loads of one thread in flight before its first store. Those of a put read this GPU's memory: with
+ * 8 in place of 4, puts of 4 KiB by blocks are 5 % slower, and only some of 256 KiB and more are
+ * faster, by up to 3 % (H200). MOST: of units of 16 bytes, for gets, whose loads take the latency
+ * of the link, and for a warp or a thread alone, since no other warp of its block has loads of this
+ * copy in flight at the same time. With 8 in place of 4, gets of 1 MiB by 1, 4 and 16 blocks of 256
+ * threads reached 30, 99 and 205 GB/s and not 17, 61 and 178 (H200). A thread still needs no more
+ * than the 64 registers that it has in a block of 1024. */
 #define SHMEMDI_COPY_DEPTH 4u
-#define SHMEMDI_COPY_DEPTH_ALONE 8u
+#define SHMEMDI_COPY_DEPTH_MOST 8u
 
 /* Is the calling thread the one of rank 0? g is a thread, a warp, a block or a run of warps. For a
  * block the rank is not used: computing it from three coordinates costs every warp ten
@@ -70,7 +73,7 @@ SHMEMD_FN void shmemdi_unit_clear(shmemdi_unit_t *u, uint32_t width)
 SHMEMD_FN void shmemdi_copy_round(uint32_t stride, char *dst, const char *src, uint32_t left,
 				  uint32_t width, uint32_t depth, uint32_t max_depth)
 {
-	shmemdi_unit_t u[SHMEMDI_COPY_DEPTH_ALONE];
+	shmemdi_unit_t u[SHMEMDI_COPY_DEPTH_MOST];
 	uint32_t k;
 
 	for (k = 0; k < max_depth && k < depth; k++, src += stride * width)
@@ -98,14 +101,14 @@ SHMEMD_FN void shmemdi_copy_unit(shmemd_group_t g, char *dst, const char *src, u
 /* n whole units, at least 1. Thread r takes units r, r + size and so on: neighbours write
  * neighbouring units, one request for the link. Rounds in which every thread has all of its units
  * go without tests: with 32 warps an instruction takes 8 cycles of the SM. Unrolling the rounds as
- * well only fills the instruction cache: 64 KiB by a warp then took 9.6 us, not 6.7 (H200). */
+ * well only fills the instruction cache: 64 KiB by a warp then took 9.6 us, not 6.7 (H200).
+ * block_depth, a constant: loads in flight of a thread of a block or a run of warps. */
 SHMEMD_FN void shmemdi_copy_rounds(shmemd_group_t g, char *dst, const char *src, uint32_t n,
-				   uint32_t width, uint32_t max_depth)
+				   uint32_t width, uint32_t block_depth)
 {
+	uint32_t max_depth = width == 16 ? SHMEMDI_COPY_DEPTH_MOST : SHMEMDI_COPY_DEPTH;
+	uint32_t depth = g.bar < SHMEMDI_BAR_NONE ? block_depth : max_depth;
 	uint32_t stride = g.size;
-	uint32_t depth = g.bar < SHMEMDI_BAR_NONE && max_depth > SHMEMDI_COPY_DEPTH
-				 ? SHMEMDI_COPY_DEPTH
-				 : max_depth;
 	uint32_t round = stride * depth;
 
 	src += (size_t)g.rank * width;
@@ -150,10 +153,10 @@ SHMEMD_FN uint32_t shmemdi_copy_bits(const void *sym, const void *local, size_t 
 	return (uint32_t)(uintptr_t)sym | (uint32_t)(uintptr_t)local | (uint32_t)nbytes;
 }
 
-/* Are these whole, aligned units of 16 bytes, at least one and at most 4 GiB? */
+/* Are these whole, aligned units of 16 bytes, below 4 GiB? */
 SHMEMD_FN int shmemdi_copy_is_units(const void *dst, const void *src, size_t nbytes)
 {
-	return ((shmemdi_copy_bits(dst, src, nbytes) & 15) | (uint32_t)((nbytes - 1) >> 32)) == 0;
+	return ((shmemdi_copy_bits(dst, src, nbytes) & 15) | (uint32_t)(nbytes >> 32)) == 0;
 }
 
 SHMEMD_FN int shmemdi_copy_is_word(const void *sym, const void *local, size_t nbytes)
@@ -209,7 +212,7 @@ SHMEMD_FN void shmemdi_copy_piece(shmemd_group_t g, char *dst, const char *src, 
 	dst += head;
 	src += head;
 	if (width == 16)
-		shmemdi_copy_rounds(g, dst, src, n, 16, SHMEMDI_COPY_DEPTH_ALONE);
+		shmemdi_copy_rounds(g, dst, src, n, 16, SHMEMDI_COPY_DEPTH);
 	else if (width == 8)
 		shmemdi_copy_rounds(g, dst, src, n, 8, SHMEMDI_COPY_DEPTH);
 	else if (width == 4)
@@ -239,17 +242,19 @@ SHMEMD_FN_CALL void shmemdi_copy_any(shmemd_group_t g, char *dst, const char *sr
 	}
 }
 
-/* The group copies nbytes; each thread its part, no synchronisation. The ranges do not overlap. If
- * nbytes is 0 the pointers are not used, and may be null.
+/* The group copies nbytes, at least 1; each thread its part, no synchronisation. The ranges do not
+ * overlap. (The callers test for 0, where pointers may be null, on their slow paths. A test of
+ * nbytes - 1 in shmemdi_copy_is_units made the compiler load the arguments into the registers of
+ * each warp: 8 bytes by a block took 0.06 us longer, H200.)
  *
  * Only copies of whole units are inline: the rest would be nine tenths of the code at each call.
  * With a call for whole units as well, a round trip of puts with a signal, of 256 bytes by a
- * thread, took 4.6 us and not 4.1 (H200). */
-SHMEMD_FN void shmemdi_copy(shmemd_group_t g, char *dst, const char *src, size_t nbytes)
+ * thread, took 4.6 us and not 4.1 (H200). block_depth: as for shmemdi_copy_rounds. */
+SHMEMD_FN void shmemdi_copy(shmemd_group_t g, char *dst, const char *src, size_t nbytes,
+			    uint32_t block_depth)
 {
 	if (shmemdi_copy_is_units(dst, src, nbytes))
-		shmemdi_copy_rounds(g, dst, src, (uint32_t)(nbytes / 16), 16,
-				    SHMEMDI_COPY_DEPTH_ALONE);
+		shmemdi_copy_rounds(g, dst, src, (uint32_t)nbytes / 16, 16, block_depth);
 	else
 		shmemdi_copy_any(g, dst, src, nbytes);
 }

@@ -27,7 +27,7 @@
  * enough for what impl/copy.h counts in them. */
 #define SHMEMDI_GRID_MAX_BLOCKS 4096u
 
-SHMEMD_STATIC_ASSERT(SHMEMDI_GRID_MAX_BLOCKS * 1024ull * SHMEMDI_COPY_DEPTH_ALONE <= UINT32_MAX,
+SHMEMD_STATIC_ASSERT(SHMEMDI_GRID_MAX_BLOCKS * 1024ull * SHMEMDI_COPY_DEPTH_MOST <= UINT32_MAX,
 		     "impl/copy.h counts the units of a round in 32 bits");
 SHMEMD_STATIC_ASSERT(SHMEMDI_GRID_MAX_BLOCKS * 1024ull * 16 <= UINT32_MAX,
 		     "impl/copy.h counts the bytes between two units of a thread in 32 bits");
@@ -99,24 +99,25 @@ SHMEMD_FN shmemdi_transfer_t shmemdi_grid_select(const shmemd_ctx_t *ctx, shmemd
 /* This thread's part of a copy by the grid (shmemdi_grid_part), without a round if it is one unit.
  * 4 blocks that put 16 KiB each, one unit for a thread, reached 40 GB/s without rounds and 36 GB/s
  * with them (H200). */
-SHMEMD_FN void shmemdi_copy_part(shmemdi_op_t part, char *dst, const char *src)
+SHMEMD_FN void shmemdi_copy_part(shmemdi_op_t part, char *dst, const char *src, uint32_t depth)
 {
 	if (shmemdi_op_is_unit_each(part, shmemdi_copy_bits(dst, src, part.nbytes)))
 		shmemdi_copy_unit(part.g, dst, src, (uint32_t)part.nbytes / 16);
 	else
-		shmemdi_copy(part.g, dst, src, part.nbytes);
+		shmemdi_copy(part.g, dst, src, part.nbytes, depth);
 }
 
 /* A put to mapped memory at this distance. */
 SHMEMD_FN void shmemdi_put_part(shmemdi_op_t part, int64_t shift)
 {
-	shmemdi_copy_part(part, shmemdi_shifted(part.sym, shift), part.local);
+	shmemdi_copy_part(part, shmemdi_shifted(part.sym, shift), part.local, SHMEMDI_COPY_DEPTH);
 }
 
 /* The same of a get. */
 SHMEMD_FN void shmemdi_get_part(shmemdi_op_t part, int64_t shift)
 {
-	shmemdi_copy_part(part, part.local, shmemdi_shifted(part.sym, shift));
+	shmemdi_copy_part(part, part.local, shmemdi_shifted(part.sym, shift),
+			  SHMEMDI_COPY_DEPTH_MOST);
 }
 
 /* A put that is not by stores: by NIC, all of it by the first block, or it failed. */

@@ -84,10 +84,12 @@ SHMEMD_FN int shmemdi_op_is_unit_each(shmemdi_op_t op, uint32_t bits)
 	       ((uint32_t)op.nbytes / 16 <= op.g.size);
 }
 
-/* One aligned word of 8 bytes? */
+/* One aligned word of 4 or 8 bytes? For these sizes alone nbytes - 4 has no bit but 4. */
 SHMEMD_FN int shmemdi_op_is_word(shmemdi_op_t op, uint32_t bits)
 {
-	return (((bits & 7) | (uint32_t)(op.nbytes >> 32)) == 0) & ((uint32_t)op.nbytes == 8);
+	uint32_t n = (uint32_t)op.nbytes;
+
+	return (((n - 4) & ~(uint32_t)4) | (bits & (n - 1)) | (uint32_t)(op.nbytes >> 32)) == 0;
 }
 
 /* Either: at most one load and one store for each thread of the group. */
@@ -111,15 +113,33 @@ SHMEMD_FN void shmemdi_put_unit(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 	shmemdi_unit_store(&u, shmemdi_strided_at(ctx, op.sym, op.pe) + at, 16);
 }
 
-/* A small put to a PE at the stride. The heap is global memory, so that a word may be a strong
- * store (shmemdi_copy_word says why it must). */
-SHMEMD_FN void shmemdi_put_small(const shmemd_ctx_t *ctx, shmemdi_op_t op)
+/* The same of one word. The heap is global memory, so that the store may be a strong one
+ * (shmemdi_copy_word says why it must). */
+SHMEMD_FN void shmemdi_put_word(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
-	if ((uint32_t)op.nbytes != 8)
-		shmemdi_put_unit(ctx, op);
-	else if (op.g.rank == 0)
+	if (op.g.rank != 0)
+		return;
+	if ((uint32_t)op.nbytes == 8)
 		shmemd_arch_st_relaxed_u64(shmemdi_strided_at(ctx, op.sym, op.pe),
 					   shmemd_arch_ld_data_u64(op.local));
+	else
+		shmemd_arch_st_relaxed_u32(shmemdi_strided_at(ctx, op.sym, op.pe),
+					   shmemd_arch_ld_data_u32(op.local));
+}
+
+/* Of small operations, is this one of a word? The others have a multiple of 16 bytes. */
+SHMEMD_FN int shmemdi_small_is_word(shmemdi_op_t op)
+{
+	return ((uint32_t)op.nbytes & 15) != 0;
+}
+
+/* A small put to a PE at the stride. */
+SHMEMD_FN void shmemdi_put_small(const shmemd_ctx_t *ctx, shmemdi_op_t op)
+{
+	if (shmemdi_small_is_word(op))
+		shmemdi_put_word(ctx, op);
+	else
+		shmemdi_put_unit(ctx, op);
 }
 
 /* A small get from a PE at the stride. */
@@ -127,10 +147,10 @@ SHMEMD_FN void shmemdi_get_small(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
 	const char *src = shmemdi_strided_at(ctx, op.sym, op.pe);
 
-	if ((uint32_t)op.nbytes != 8)
+	if (!shmemdi_small_is_word(op))
 		shmemdi_copy_unit(op.g, op.local, src, (uint32_t)op.nbytes / 16);
 	else if (op.g.rank == 0)
-		shmemdi_copy_word(op.local, src, 8);
+		shmemdi_copy_word(op.local, src, op.nbytes);
 }
 
 /* All threads of op.g have come, and the lanes of each warp pass equal arguments. */

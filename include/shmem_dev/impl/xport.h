@@ -30,11 +30,11 @@ SHMEMD_FN void shmemdi_put_unsynced(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 		shift = shmemdi_stride_shift(ctx, op.pe);
 	} else {
 		transfer = shmemdi_put_any(ctx, op, shmemdi_no_signal());
-		if (transfer.outcome != SHMEMDI_MAPPED)
+		if (transfer.outcome != SHMEMDI_MAPPED || op.nbytes == 0)
 			return;
 		shift = transfer.shift;
 	}
-	shmemdi_copy(op.g, shmemdi_shifted(op.sym, shift), op.local, op.nbytes);
+	shmemdi_copy(op.g, shmemdi_shifted(op.sym, shift), op.local, op.nbytes, SHMEMDI_COPY_DEPTH);
 }
 
 SHMEMD_FN void shmemdi_put(const shmemd_ctx_t *ctx, shmemdi_op_t op)
@@ -61,8 +61,9 @@ SHMEMD_FN shmemdi_transfer_t shmemdi_get_unsynced(const shmemd_ctx_t *ctx, shmem
 	else
 		transfer = SHMEMDI_BY_POINTER(shmemdi_get_any)(SHMEMDI_WAIT_CTX(ctx),
 							       shmemdi_target_ref(ctx, op.pe), op);
-	if (transfer.outcome == SHMEMDI_MAPPED)
-		shmemdi_copy(op.g, op.local, shmemdi_shifted(op.sym, transfer.shift), op.nbytes);
+	if (transfer.outcome == SHMEMDI_MAPPED && op.nbytes)
+		shmemdi_copy(op.g, op.local, shmemdi_shifted(op.sym, transfer.shift), op.nbytes,
+			     SHMEMDI_COPY_DEPTH_MOST);
 	return transfer;
 }
 
@@ -233,12 +234,11 @@ SHMEMD_FN int shmemdi_agree_flushed(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 SHMEMD_FN int shmemdi_put_before_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 					shmemdi_signal_t sig, int64_t *shift)
 {
-	uint32_t bits = shmemdi_copy_bits(op.sym, op.local, op.nbytes);
 	int at_stride = shmemdi_signals_at_stride(ctx, op, sig);
 	shmemdi_transfer_t transfer;
 
-	if (at_stride & shmemdi_op_is_unit_each(op, bits)) {
-		shmemdi_put_unit(ctx, op);
+	if (at_stride & shmemdi_op_is_small(op)) {
+		shmemdi_put_small(ctx, op);
 		*shift = shmemdi_stride_shift(ctx, op.pe);
 		return 1;
 	}
@@ -251,8 +251,11 @@ SHMEMD_FN int shmemdi_put_before_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op
 		if (transfer.outcome != SHMEMDI_MAPPED || !shmemdi_agree_flushed(ctx, op, transfer))
 			return 0;
 		*shift = transfer.shift;
+		if (op.nbytes == 0)
+			return 1;
 	}
-	shmemdi_copy(op.g, shmemdi_shifted(op.sym, *shift), op.local, op.nbytes);
+	shmemdi_copy(op.g, shmemdi_shifted(op.sym, *shift), op.local, op.nbytes,
+		     SHMEMDI_COPY_DEPTH);
 	return 1;
 }
 
