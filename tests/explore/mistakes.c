@@ -38,6 +38,7 @@ static const mistake_t mistakes[] = {
 	MISTAKE(LATCH_LAST, "latch"),
 	MISTAKE(RECORD_CLAIM, "latch"),
 	MISTAKE(QUIET_OWN, "latch"),
+	MISTAKE(BARRIER_OWN, "latch"),
 	MISTAKE(AMO_OLD, "amo_fetch_u64"),
 	MISTAKE(AMO_OR, "amo_fetch_u64"),
 	MISTAKE(SYNC_FAST, "sync"),

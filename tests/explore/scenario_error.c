@@ -9,7 +9,7 @@
 
 #define N_FAILING 3 /* threads of a group whose operations fail: the last ones */
 
-const char *const latch_variants[] = {"quiet", "barrier", NULL};
+const char *const latch_variants[] = {"quiet", "barrier", "quiet for the leader", NULL};
 
 /* The host's monitor reads a record as soon as it exists: all its fields must belong together. */
 void latch_agent(void)
@@ -58,8 +58,12 @@ void latch(const void *params)
 	int status;
 	if (g.rank + N_FAILING >= g.size)
 		fail(p, g.rank + (uint32_t)p->ctx.my_pe);
-	status =
-		p->dims.variant ? shmemd_barrier_group(&p->ctx, g) : shmemd_quiet_group(&p->ctx, g);
+	if (p->dims.variant == 0)
+		status = shmemd_quiet_group(&p->ctx, g);
+	else if (p->dims.variant == 1)
+		status = shmemd_barrier_group(&p->ctx, g);
+	else
+		status = shmemd_quiet_leader_group(&p->ctx, g);
 	EXPECT(status == SHMEMD_ERR_BAD_PE || status == SHMEMD_ERR_UNALIGNED);
 	if (g.rank == 0)
 		fail(p, status == SHMEMD_ERR_UNALIGNED);

@@ -158,7 +158,7 @@ SHMEMD_FN shmemdi_cond_t shmemdi_flag_cond(const shmemd_ctx_t *ctx, int pe, uint
 }
 
 /* Wait for the flags of this thread's share of the members. *quiet gets the first status of a quiet
- * that has failed. */
+ * that has failed. Without a NIC the first polls have been made (shmemdi_flags_come). */
 SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 				 uint64_t flag, shmemdi_limit_t limit, int has_nic, int *quiet)
 {
@@ -167,12 +167,14 @@ SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 	int status = SHMEMD_OK;
 	int i;
 
+	if (!has_nic)
+		spin.polls = SHMEMDI_POLLS_PER_LOOK - 1;
 	SHMEMD_ARCH_NO_UNROLL
 	for (i = (int)g.rank + 1; i < ctx->n_pes && status == SHMEMD_OK; i += (int)g.size) {
 		int pe = shmemdi_other(ctx, i);
 
 		spin.pe = pe;
-		status = shmemdi_wait_seen(ctx, call, shmemdi_flag_cond(ctx, pe, flag), &spin,
+		status = shmemdi_wait_loop(ctx, call, shmemdi_flag_cond(ctx, pe, flag), &spin,
 					   has_nic, &seen);
 		if (status == SHMEMD_OK)
 			status = shmemdi_flag_check(ctx, call, pe, seen, flag);
