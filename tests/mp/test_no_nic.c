@@ -103,6 +103,8 @@ SHMEMD_KERNEL(failed_quiet_kernel, no_nic_params_t, p)
 		sync[SHMEMD_SYNC_LAST] = flag;
 	}
 	scope_report(p.status, 2, shmemd_barrier_for(&p.ctx, PES_LIMIT_NS));
+	if (SHMEMD_SYNC_FLAG_NUMBER(sync[SHMEMD_SYNC_LAST]) != sync[SHMEMD_SYNC_NUMBER])
+		scope_report(p.status, 3, WRONG_VALUE);
 }
 
 static int quiet_of_another_fails(pes_t *pes)

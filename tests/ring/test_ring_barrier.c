@@ -90,6 +90,37 @@ static void lost_on_another_channel(void **state)
 		}
 }
 
+/* PE 1 has latched an error of its own: the status of the failed quiet comes first there, too. */
+static void latched_as_well(const void *params)
+{
+	const rig_params_t *p = params;
+	const shmemd_ctx_t ctx = shmemd_ctx_channel(&p->ctx, CHANNELS - 1);
+
+	CHECK_IS(shmemd_barrier_group(&ctx, group()), 0);
+	lose_a_put(p, &ctx);
+	if (p->pe == 1 && shmemd_thread_index() == 0)
+		shmemdi_latch(&ctx, SHMEMD_ERR_BAD_PE);
+	keep_result(p, 0, shmemd_barrier_group(&ctx, group()));
+}
+
+static void look_first_refused(void)
+{
+	for (int pe = 0; pe < PES; pe++)
+		CHECK_IS(results[pe][0], SHMEMD_ERR_REFUSED);
+	CHECK_IS(rig_pes[1].latch.status, SHMEMD_ERR_BAD_PE);
+}
+
+static void status_before_latch(void **state)
+{
+	(void)state;
+	for (uint32_t n_threads = 1; n_threads <= 32; n_threads += 31) {
+		rig_test_t t = barrier_test(latched_as_well, n_threads, look_first_refused);
+
+		run_once(&t);
+		run_schedules(&t, 4);
+	}
+}
+
 /* Channel 0, which also carries the flags, has failed: the PE at its other end does not receive the
  * flag; the other PEs do, from both PEs. */
 static void on_the_flags_channel(const void *params)
@@ -125,6 +156,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lost_on_another_channel),
+		cmocka_unit_test(status_before_latch),
 		cmocka_unit_test(lost_on_the_flags_channel),
 	};
 

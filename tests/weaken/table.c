@@ -70,7 +70,8 @@ reason_t reasons[] = {
 	/* impl/poll.h */
 	ROW(shmemdi_highest, group_any, 1, 1, UNORDERED,
 	    "harmless, the call before has ordered what the threads did before it, and since then "
-	    "none of them has accessed memory."),
+	    "at most the leader of a sync has stored to memory, to words that are read only after "
+	    "the next call's entry sync."),
 
 	/* impl/queue.h */
 	ROW(shmemdi_channel_fail, arch_fence_before_publish, 1, 1, REMOVED | CTA,
@@ -119,8 +120,5 @@ reason_t reasons[] = {
 	ROW(shmemdi_agree_flushed, group_any, 1, 1, REMOVED | UNORDERED,
 	    "not executed by the emulator: no scenario has mixed transport. Removed, it is caught "
 	    "by failed_flush of test_ring_signal (seeded mistakes)."),
-	ROW(shmemdi_latch_agree, group_any, 1, 1, UNORDERED,
-	    "only what other groups latch meanwhile depends on it, and no scenario has that: "
-	    "unordered, a thread could read the latch again and not find what another has peeked."),
 	{{NULL, NULL, 0, 0}, 0, NULL, 0},
 };

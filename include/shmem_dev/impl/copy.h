@@ -8,11 +8,11 @@
 
 /* Loads of one thread in flight before its first store. Those of a put read this GPU's memory: with
  * 8 in place of 4, puts of 4 KiB by blocks are 5 % slower, and only some of 256 KiB and more are
- * faster, by up to 3 % (H200). MOST: of units of 16 bytes, for gets, whose loads take the latency
- * of the link, and for a warp or a thread alone, since no other warp of its block has loads of this
- * copy in flight at the same time. With 8 in place of 4, gets of 1 MiB by 1, 4 and 16 blocks of 256
- * threads reached 30, 99 and 205 GB/s and not 17, 61 and 178 (H200). A thread still needs no more
- * than the 64 registers that it has in a block of 1024. */
+ * faster, by up to 3 % (H200). MOST: of units of 16 bytes, for aligned gets, whose loads take the
+ * latency of the link, and for a warp or a thread alone, since no other warp of its block has loads
+ * of this copy in flight at the same time. With 8 in place of 4, gets of 1 MiB by 1, 4 and 16
+ * blocks of 256 threads reached 30, 99 and 205 GB/s and not 17, 61 and 178 (H200). A thread still
+ * needs no more than the 64 registers that it has in a block of 1024. */
 #define SHMEMDI_COPY_DEPTH 4u
 #define SHMEMDI_COPY_DEPTH_MOST 8u
 
@@ -252,8 +252,8 @@ SHMEMD_FN_CALL void shmemdi_copy_any(shmemd_group_t g, char *dst, const char *sr
 	}
 }
 
-/* The group copies nbytes, at least 1; each thread its part, no synchronisation. The ranges do not
- * overlap. (The callers test for 0, where pointers may be null, on their slow paths. A test of
+/* The group copies nbytes; each thread its part, no synchronisation. The ranges do not overlap. If
+ * nbytes is 0 nothing is copied; callers that may pass null pointers test before. (A test of
  * nbytes - 1 in shmemdi_copy_is_units made the compiler load the arguments into the registers of
  * each warp: 8 bytes by a block took 0.06 us longer, H200.)
  *

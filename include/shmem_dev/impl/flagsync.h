@@ -14,9 +14,9 @@
  *   too.
  *   Timeout and repetition. A times out in e with its flags sent. `number` stays e - 1, so the
  *   repetition is for the same flags. They are not sent again, unless the status of a barrier's
- *   quiet has changed: a queue whose completions do not come would fill up with them. (In
- *   a job without NICs they are stored again, which changes nothing.) A waits on for the flags that
- *   are missing. Others may have finished e and sent e + 1 meanwhile.
+ *   quiet has changed: a queue whose completions do not come would fill up with them. (Where
+ *   has_nic is 0 they are stored again, which changes nothing.) A waits on for the flags that are
+ *   missing. Others may have finished e and sent e + 1 meanwhile.
  *   Several polling threads. Each acquires the flags it polled; the vote after that hands it on to
  *   all. Each signalling thread fences after the entry group sync, which makes the fence cover the
  *   stores of all threads.
@@ -72,7 +72,7 @@ SHMEMD_FN uint64_t *shmemdi_flag_own(const shmemd_ctx_t *ctx)
 }
 
 /* The same word, mapped, on the first member to which this thread sends a flag; on this PE itself
- * if the thread sends none. For jobs without NICs, where all members are mapped. */
+ * if the thread sends none. For has_nic 0, where all members are mapped. */
 SHMEMD_FN char *shmemdi_flag_first(const shmemd_ctx_t *ctx, shmemd_group_t g)
 {
 	int i = (int)g.rank + 1;
@@ -158,7 +158,8 @@ SHMEMD_FN shmemdi_cond_t shmemdi_flag_cond(const shmemd_ctx_t *ctx, int pe, uint
 }
 
 /* Wait for the flags of this thread's share of the members. *quiet gets the first status of a quiet
- * that has failed. Without a NIC the first polls have been made (shmemdi_flags_come). */
+ * that has failed. If has_nic is 0 the first look at the clock comes with the first poll
+ * that fails: in most cases shmemdi_flags_come has polled before. */
 SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 				 uint64_t flag, shmemdi_limit_t limit, int has_nic, int *quiet)
 {
@@ -185,8 +186,8 @@ SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 	return status;
 }
 
-/* Do the flags of this thread's share of the members come within the first polls, and say nothing
- * but that their members have arrived? This is what nearly every sync executes, and so without a
+/* Do the flags of this thread's share of the members come within the first polls, and carry no
+ * status? This is what nearly every sync executes, and so without a
  * clock, a limit or a record: with these in the loop a barrier by a warp took 0.07 us longer
  * (H200). */
 SHMEMD_FN int shmemdi_flags_come(const shmemd_ctx_t *ctx, shmemd_group_t g, uint64_t flag,
@@ -205,7 +206,8 @@ SHMEMD_FN int shmemdi_flags_come(const shmemd_ctx_t *ctx, shmemd_group_t g, uint
 	return come;
 }
 
-/* The others, and once more those that have come: status | quiet << 4 of shmemdi_flags_wait. */
+/* Wait for all flags of this thread's share of the members, also for those that have come already.
+ * Returns status | quiet << 4 of shmemdi_flags_wait. */
 SHMEMD_FN_CALL int shmemdi_flags_wait_long(const shmemd_ctx_t *device_copy, shmemdi_call_t call,
 					   shmemd_group_t g, uint64_t flag, shmemdi_limit_t limit)
 {

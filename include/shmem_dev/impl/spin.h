@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Bounded waiting: what every wait for another PE or a NIC does between its polls. (Waits for a
- * word of wait.h, signal.h, packed.h and of a sync: only after the first 64 polls, which have a
- * loop of their own.) Such a wait ends by success, when a PE has died, has left or cannot be
- * reached any more, when this PE is cut off from the job, when its channel has failed, or by a time
- * limit, if it has one; waits for space (impl/sq.h) and for a bounce buffer (impl/bounce.h) may go
- * on past that limit. Waits for a turn or a lock (impl/sq.h, impl/queue.h) are for other threads of
- * this GPU, and are not bounded here. */
+ * word of wait.h, signal.h, packed.h and of a sync without NICs: only after the first 64 polls,
+ * which have a loop of their own.) Such a wait ends by success, when a PE has died, has left or
+ * cannot be reached any more, when this PE is cut off from the job, when its channel has failed, or
+ * by a time limit, if it has one; waits for space (impl/sq.h) and for a bounce buffer
+ * (impl/bounce.h) may go on past that limit. Waits for a turn or a lock (impl/sq.h, impl/queue.h)
+ * are for other threads of this GPU, and are not bounded here. */
 #ifndef SHMEMD_IMPL_SPIN_H
 #define SHMEMD_IMPL_SPIN_H
 
