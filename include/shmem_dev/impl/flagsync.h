@@ -158,8 +158,8 @@ SHMEMD_FN shmemdi_cond_t shmemdi_flag_cond(const shmemd_ctx_t *ctx, int pe, uint
 }
 
 /* Wait for the flags of this thread's share of the members. *quiet gets the first status of a quiet
- * that has failed. If has_nic is 0 the first look at the clock comes with the first poll
- * that fails: in most cases shmemdi_flags_come has polled before. */
+ * that has failed. If has_nic is 0, the first failed poll is followed by a look at the clock, since
+ * in most cases shmemdi_flags_come has polled before. */
 SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 				 uint64_t flag, shmemdi_limit_t limit, int has_nic, int *quiet)
 {
@@ -187,9 +187,8 @@ SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 }
 
 /* Do the flags of this thread's share of the members come within the first polls, and carry no
- * status? This is what nearly every sync executes, and so without a
- * clock, a limit or a record: with these in the loop a barrier by a warp took 0.07 us longer
- * (H200). */
+ * status? Nearly every sync executes no more than this, so it has no clock, no limit and no error
+ * record: with these in the loop a barrier by a warp took 0.07 us longer (H200). */
 SHMEMD_FN int shmemdi_flags_come(const shmemd_ctx_t *ctx, shmemd_group_t g, uint64_t flag,
 				 int has_status)
 {
