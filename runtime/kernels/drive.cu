@@ -10,7 +10,7 @@ static __device__ void ring(const shmemhi_drive_t *p, uint32_t index)
 	shmemd_arch_fence_before_record();
 	shmemd_arch_st_relaxed_u32((void *)p->record, shmemd_arch_bswap32(index & 0xffff));
 	shmemd_arch_fence_before_doorbell();
-	shmemd_arch_st_doorbell((void *)p->doorbell, shmemdi_doorbell(index, p->qpn_be));
+	shmemd_arch_st_mmio_u64((void *)p->doorbell, shmemdi_doorbell(index, p->qpn_be));
 }
 
 /* Wait for CQE number `cqe`. Returns its last 8 bytes; of an invalid CQE: the time is over. */

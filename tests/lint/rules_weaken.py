@@ -11,10 +11,10 @@ ARCH, GROUP = "include/shmem_dev/arch/arch.h", "include/shmem_dev/group.h"
 PRIMITIVES = "tests/weaken/primitives.h"
 # By name, so that a new primitive is either here or weakened.
 ORDERS_NOTHING = re.compile(
-    r"shmemd_arch_(tid|ntids|is_first|may_end_block|lane|block|nblocks|(ld|st)_(data|relaxed)_\w+"
-    r"|st_(wqe|doorbell)"
+    r"shmemd_arch_(tid|ntids|is_first|may_end_block|lane|block|nblocks"
+    r"|(ld|st)_(data|relaxed|mmio)_\w+|st_wqe"
     r"|(atom|red)_(add|and|or|xor|exch|cas|max)_[uf]\d+|warp_any|activemask|match_any|shfl_u64"
-    r"|is_alone|is_global|global_at|bswap32|mad_wide|as_local|opaque_zero|popc|lowest"
+    r"|is_alone|is_global|global_at|bswap32|permute_bytes|mad_wide|as_local|opaque_zero|popc|lowest"
     r"|time_ns|spin_hint|present|recorded|tell|is_readable|nbi_\w+)")
 GROUP_FUNCTION = re.compile(r"SHMEMD_FN \w+ (shmemd_group_\w+)\(")
 

@@ -101,7 +101,7 @@ FAULT_MISTAKES = [
      "impl/report.h", "{{SHMEMD_FAULT_NUMBER(word) + 1|1}}",
      "ring_reports", "suspicions_are_numbered"),
     ("REPORT_SPACE", "reports: a poster that waits for space reports no suspicion",
-     "impl/sq.h", "if ({{now == before|0}}) shmemdi_suspect(c);",
+     "impl/room.h", "if ({{now == before|0}}) shmemdi_suspect(c);",
      "ring_reports", "poster_without_space_reports"),
     ("REPORT_KEPT", "reports: those of the previous path suppress those of the next one",
      "impl/switch.h", "shmemd_arch_st_relaxed_u64(&c->ch->reported, "

@@ -21,11 +21,11 @@ TURN_MISTAKES = [
      "impl/sq.h", "{{(turn->end ^ (at + i))|0}}",
      "ring_turn", "posters_that_do_not_mark"),
     ("MARK_STAYS", "combine: marks stay",
-     "impl/sq.h", "{{shmemd_arch_st_relaxed_u64(shmemdi_mark(ch, depth, at + i), "
+     "impl/sq.h", "{{shmemd_arch_st_mmio_u64(shmemdi_mark(ch, depth, at + i), "
      "SHMEMD_MARK_NONE)|(void)0}}",
      "ring_turn", "marked_reservations_are_published_together"),
     ("MARK_OWN", "turn: the poster's own mark is not cleared",
-     "impl/sq.h", "{{shmemd_arch_st_relaxed_u64(shmemdi_mark(ch, depth, first), "
+     "impl/sq.h", "{{shmemd_arch_st_mmio_u64(shmemdi_mark(ch, depth, first), "
      "SHMEMD_MARK_NONE)|(void)0}}",
      "ring_turn", "marked_reservations_are_published_together"),
     ("MARK_CQES", "combine: the CQEs of others are not counted",

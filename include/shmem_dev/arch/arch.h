@@ -40,6 +40,10 @@
  *   shmemd_2u64_t shmemd_arch_ld_relaxed_2u64(const void *p)   two words {lo, hi}, p aligned to 16:
  *                                                  each as by ld_relaxed_u64, in any order
  *   void shmemd_arch_st_relaxed_2u64(void *p, uint64_t lo, uint64_t hi)   likewise, in one request
+ *   uint64_t shmemd_arch_ld_mmio_u64(const void *p)     relaxed, in an access of its own: never
+ *   void shmemd_arch_st_mmio_u64(void *p, uint64_t v)   merged, repeated or delayed by caches. For
+ *                                                       doorbells, and where posters of a channel
+ *                                                       hand on the turn (impl/sq.h)
  *
  * 4. Fences, named for their use (the name is the documentation). If nothing else is said they
  *    acquire and release at system scope. They are cumulative: they cover what happened before in
@@ -132,12 +136,14 @@
  * 8. Queues of a NIC
  *   void     shmemd_arch_st_wqe(void *p, uint32_t w0, uint32_t w1, uint32_t w2, uint32_t w3)
  *                                        16 bytes of a WQE, in one request; p aligned to 16
- *   void     shmemd_arch_st_doorbell(void *reg, uint64_t v)   to the register, in one access: never
- *                                        merged, repeated or delayed by caches; relaxed
- *   Doorbell records, CQEs and the words of channels: by the strong accesses of section 3.
+ *   Doorbells and their records, CQEs and the words of channels: by the accesses of section 3.
  *
  * 9. Bits, and the compiler
  *   uint32_t shmemd_arch_bswap32(uint32_t v)
+ *   uint32_t shmemd_arch_permute_bytes(uint32_t v, uint32_t selector)
+ *                                        byte i of the result is the byte of v whose number is
+ *                                        hexadecimal digit i of the selector (digit 0 is the last
+ *                                        one), 0 to 3; for digit 4 it is 0. One instruction
  *   uint64_t shmemd_arch_mad_wide(uint32_t a, uint32_t b, uint64_t c)
  *                                        a * b + c in one instruction, for the 64-bit address of a
  *                                        table's entry, which compilers compute with four

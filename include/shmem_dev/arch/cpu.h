@@ -293,6 +293,8 @@ SHMEMDI_CPU_RELAXED(u8, uint8_t, shmemdi_cpu_u8)
 SHMEMDI_CPU_RELAXED(u16, uint16_t, shmemdi_cpu_u16)
 SHMEMDI_CPU_RELAXED(u32, uint32_t, shmemdi_cpu_u32)
 SHMEMDI_CPU_RELAXED(u64, uint64_t, shmemdi_cpu_u64)
+SHMEMDI_CPU_LOAD(mmio_u64, uint64_t, shmemdi_cpu_u64, SHMEMSIM_LD_RELAXED, __ATOMIC_RELAXED)
+SHMEMDI_CPU_STORE(mmio_u64, uint64_t, shmemdi_cpu_u64, SHMEMSIM_ST_RELAXED, __ATOMIC_RELAXED)
 SHMEMDI_CPU_LOAD(acquire_u32, uint32_t, shmemdi_cpu_u32, SHMEMSIM_LD_ACQUIRE, __ATOMIC_ACQUIRE)
 SHMEMDI_CPU_LOAD(acquire_u64, uint64_t, shmemdi_cpu_u64, SHMEMSIM_LD_ACQUIRE, __ATOMIC_ACQUIRE)
 SHMEMDI_CPU_STORE(release_u32, uint32_t, shmemdi_cpu_u32, SHMEMSIM_ST_RELEASE, __ATOMIC_RELEASE)
@@ -549,52 +551,6 @@ SHMEMD_FN void shmemd_arch_st_wqe(void *p, uint32_t w0, uint32_t w1, uint32_t w2
 	shmemd_arch_st_data_v16(p, v);
 }
 
-SHMEMD_FN void shmemd_arch_st_doorbell(void *reg, uint64_t v)
-{
-	shmemd_arch_st_relaxed_u64(reg, v);
-}
-
-/* 9. Bits */
-
-SHMEMD_FN uint32_t shmemd_arch_bswap32(uint32_t v)
-{
-	return __builtin_bswap32(v);
-}
-
-SHMEMD_FN uint64_t shmemd_arch_mad_wide(uint32_t a, uint32_t b, uint64_t c)
-{
-	return (uint64_t)a * b + c;
-}
-
-SHMEMD_FN int shmemd_arch_is_global(const void *p)
-{
-	(void)p;
-	return 1;
-}
-
-SHMEMD_FN void *shmemd_arch_global_at(uintptr_t address)
-{
-	return (void *)address;
-}
-
-SHMEMD_FN void *shmemd_arch_as_local(const void *p)
-{
-	return (void *)(uintptr_t)p;
-}
-
-SHMEMD_FN uint32_t shmemd_arch_opaque_zero(void)
-{
-	return 0;
-}
-
-SHMEMD_FN uint32_t shmemd_arch_popc(uint32_t v)
-{
-	return (uint32_t)__builtin_popcount(v);
-}
-
-SHMEMD_FN uint32_t shmemd_arch_lowest(uint32_t v)
-{
-	return (uint32_t)__builtin_ctz(v);
-}
+#include <shmem_dev/arch/cpu_bits.h>
 
 #endif

@@ -154,6 +154,7 @@ SHMEMDI_LD(relaxed_u8, uint8_t, uint32_t, "ld.relaxed.sys.global.u8", "=r")
 SHMEMDI_LD(relaxed_u16, uint16_t, uint16_t, "ld.relaxed.sys.global.u16", "=h")
 SHMEMDI_LD(relaxed_u32, uint32_t, uint32_t, "ld.relaxed.sys.global.u32", "=r")
 SHMEMDI_LD(relaxed_u64, uint64_t, uint64_t, "ld.relaxed.sys.global.u64", "=l")
+SHMEMDI_LD(mmio_u64, uint64_t, uint64_t, "ld.mmio.relaxed.sys.global.u64", "=l")
 SHMEMDI_LD(acquire_u32, uint32_t, uint32_t, "ld.acquire.sys.global.u32", "=r")
 SHMEMDI_LD(acquire_u64, uint64_t, uint64_t, "ld.acquire.sys.global.u64", "=l")
 #undef SHMEMDI_LD
@@ -180,6 +181,7 @@ SHMEMDI_ST(relaxed_u8, uint8_t, uint32_t, "st.relaxed.sys.global.u8", "r")
 SHMEMDI_ST(relaxed_u16, uint16_t, uint16_t, "st.relaxed.sys.global.u16", "h")
 SHMEMDI_ST(relaxed_u32, uint32_t, uint32_t, "st.relaxed.sys.global.u32", "r")
 SHMEMDI_ST(relaxed_u64, uint64_t, uint64_t, "st.relaxed.sys.global.u64", "l")
+SHMEMDI_ST(mmio_u64, uint64_t, uint64_t, "st.mmio.relaxed.sys.global.u64", "l")
 SHMEMDI_ST(release_u32, uint32_t, uint32_t, "st.release.sys.global.u32", "r")
 SHMEMDI_ST(release_u64, uint64_t, uint64_t, "st.release.sys.global.u64", "l")
 #undef SHMEMDI_ST
@@ -421,19 +423,16 @@ SHMEMD_FN void shmemd_arch_st_wqe(void *p, uint32_t w0, uint32_t w1, uint32_t w2
 		     : "memory");
 }
 
-SHMEMD_FN void shmemd_arch_st_doorbell(void *reg, uint64_t v)
-{
-	asm volatile("st.mmio.relaxed.sys.global.u64 [%0], %1;"
-		     :
-		     : "l"(__cvta_generic_to_global(reg)), "l"(v)
-		     : "memory");
-}
-
 /* 9. Bits */
 
 SHMEMD_FN uint32_t shmemd_arch_bswap32(uint32_t v)
 {
 	return __byte_perm(v, 0, 0x0123);
+}
+
+SHMEMD_FN uint32_t shmemd_arch_permute_bytes(uint32_t v, uint32_t selector)
+{
+	return __byte_perm(v, 0, selector);
 }
 
 SHMEMD_FN uint64_t shmemd_arch_mad_wide(uint32_t a, uint32_t b, uint64_t c)

@@ -228,7 +228,7 @@ SHMEMD_FN int shmemdi_put_of_thread(shmemdi_target_t target, shmemdi_op_t op, sh
 		return shmemdi_latched(target.ep.c.ctx,
 				       SHMEMD_ARCH_INDIRECT(shmemdi_nic_put_lanes)(
 					       shmemdi_ref(&target.ep.c), op.call, put));
-	shmemdi_nic_put_reserve(&target.ep, &put, &reserved);
+	shmemdi_nic_put_reserve(&target.ep, &put, &reserved, shmemd_arch_opaque_zero());
 	if (SHMEMD_ARCH_UNLIKELY(!shmemdi_is_simple(&target.ep, &put)))
 		return shmemdi_latched(
 			target.ep.c.ctx,
@@ -379,7 +379,7 @@ SHMEMD_FN int shmemdi_word_at_call(const shmemdi_ep_t *ep, shmemdi_call_t call, 
 
 	if (!how.not_coalesced)
 		return shmemdi_word_of_lanes(ep, call, word, how);
-	shmemdi_sq_reserve(&ep->c, &reserved, 1, 1);
+	shmemdi_sq_reserve(&ep->c, &reserved, 1, 1, shmemd_arch_opaque_zero());
 	keys = shmemdi_word_keys(ep, word);
 	if (word.kind == SHMEMDI_WORD_STORE)
 		return shmemdi_store_post(*ep, call, word, how, reserved, keys);
@@ -404,7 +404,8 @@ SHMEMD_FN int shmemdi_word_whole(const shmemdi_ep_t *ep, shmemdi_call_t call, sh
 
 	if (!how.not_coalesced)
 		return shmemdi_word_of_lanes(ep, call, word, how);
-	shmemdi_sq_reserve(&ep->c, &reserved, shmemdi_word_wqebbs(word), 1);
+	shmemdi_sq_reserve(&ep->c, &reserved, shmemdi_word_wqebbs(word), 1,
+			   shmemd_arch_opaque_zero());
 	keys = shmemdi_word_keys(ep, word);
 	return shmemdi_latched(ep->c.ctx,
 			       shmemdi_nic_word_post(ep, call, word, is_amo, how, &reserved, keys));

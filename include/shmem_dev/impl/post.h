@@ -206,9 +206,11 @@ SHMEMD_FN int shmemdi_wr_start(const shmemdi_chan_t *c, shmemdi_call_t call,
 	if (lanes.is_leader) {
 		reserved->wqebbs = wqebbs * lanes.n;
 		reserved->requests = wrs->n * lanes.n;
-		reserved->resv = wrs->is_reserved ? wrs->resv
-						  : shmemdi_sq_reserve_word(c, reserved->wqebbs,
-									    reserved->requests);
+		reserved->resv =
+			wrs->is_reserved
+				? wrs->resv
+				: shmemdi_sq_reserve_word(c, reserved->wqebbs, reserved->requests,
+							  shmemd_arch_opaque_zero());
 		reserved->line = shmemdi_line(c->ch);
 		status = shmemdi_sq_wait_begin(c, call, reserved);
 	}

@@ -372,11 +372,11 @@ SHMEMD_FN_CALL int shmemdi_nic_put_lanes(shmemdi_ref_t ref, shmemdi_call_t call,
  * instructions within a basic block, and would otherwise issue the reservation behind all that the
  * test and the addresses of the keys need, some 40 instructions. */
 SHMEMD_FN void shmemdi_nic_put_reserve(const shmemdi_ep_t *ep, const shmemdi_put_t *put,
-				       shmemdi_reservation_t *reserved)
+				       shmemdi_reservation_t *reserved, uint32_t zero)
 {
 	uint32_t wqebbs = shmemdi_put_wqebbs(put);
 
-	shmemdi_sq_reserve(&ep->c, reserved, wqebbs, wqebbs);
+	shmemdi_sq_reserve(&ep->c, reserved, wqebbs, wqebbs, zero);
 }
 
 /* Post a put that has been reserved for, in any form, and wait if it blocks. */
@@ -415,6 +415,7 @@ SHMEMD_FN int shmemdi_nic_put_post(const shmemdi_ep_t *ep, shmemdi_call_t call,
 SHMEMD_FN int shmemdi_nic_put_leader(const shmemdi_ep_t *ep, shmemdi_call_t call,
 				     const shmemdi_put_t *put)
 {
+	uint32_t zero = shmemdi_leader_zero(&ep->c);
 	shmemdi_reservation_t reserved;
 	shmemdi_put_keys_t keys;
 	shmemdi_ticket_t ticket;
@@ -422,14 +423,14 @@ SHMEMD_FN int shmemdi_nic_put_leader(const shmemdi_ep_t *ep, shmemdi_call_t call
 
 	if (shmemdi_put_wqebbs(put) == 0)
 		return SHMEMD_OK;
-	shmemdi_nic_put_reserve(ep, put, &reserved);
+	shmemdi_nic_put_reserve(ep, put, &reserved, zero);
 	if (SHMEMD_ARCH_UNLIKELY(!shmemdi_is_simple(ep, put)))
 		return shmemdi_nic_put_hand_over(ep, call, put, &reserved);
 	keys = shmemdi_put_keys(ep, put);
 	/* Never true. It ends the basic block: else ptxas would place the loads of the keys behind
 	 * the instructions that wait for the reservation, and they would take a trip of their own.
 	 */
-	if (SHMEMD_ARCH_UNLIKELY(shmemd_arch_opaque_zero()))
+	if (SHMEMD_ARCH_UNLIKELY(zero))
 		return SHMEMD_OK;
 	status = shmemdi_nic_put_post(ep, call, put, &reserved, keys, &ticket, &must_wait);
 	if (!must_wait)

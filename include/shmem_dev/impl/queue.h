@@ -157,6 +157,12 @@ SHMEMD_FN char *shmemdi_cqe(const shmemdi_chan_t *c, uint64_t queue, uint32_t cq
 	       (size_t)(cqe & (shmemdi_depth(c) - 1)) * SHMEMD_CQE_NBYTES;
 }
 
+/* 0, as shmemd_arch_opaque_zero, from a path word that the caller has loaded: bit 7 is 0 in all. */
+SHMEMD_FN uint32_t shmemdi_path_zero(uint64_t path)
+{
+	return (uint32_t)path & 0x80;
+}
+
 /* Ring by the register. is_on_gpu is a constant at each call, so that the code has one branch for
  * the scope and not one at each fence.
  *
@@ -173,18 +179,21 @@ SHMEMD_FN void shmemdi_ring_by_register(const shmemdi_chan_t *c, uint64_t path, 
 		shmemd_arch_fence_before_record_gpu();
 	else
 		shmemd_arch_fence_before_record();
-	if (!((uint32_t)path & SHMEMD_PATH_NO_RECORD)) {
-		shmemd_arch_st_relaxed_u32(record, shmemd_arch_bswap32(index & 0xffff));
-		if (is_on_gpu)
-			shmemd_arch_fence_before_doorbell_gpu();
-		else
-			shmemd_arch_fence_before_doorbell();
-	}
-	shmemd_arch_st_doorbell((void *)SHMEMD_ADDRESS(doorbell),
-				shmemdi_doorbell(index, SHMEMD_PATH_QPN_BE(path)));
-	if ((uint32_t)path & SHMEMD_PATH_NO_RECORD)
+	if ((uint32_t)path & SHMEMD_PATH_NO_RECORD) {
+		shmemd_arch_st_mmio_u64((void *)SHMEMD_ADDRESS(doorbell),
+					shmemdi_doorbell(index, SHMEMD_PATH_QPN_BE(path)));
 		/* Orders this doorbell before the next one. */
 		shmemd_arch_fence_before_publish();
+		return;
+	}
+	/* The low 16 bits of the index, as a big-endian word. */
+	shmemd_arch_st_relaxed_u32(record, shmemd_arch_permute_bytes(index, 0x0144));
+	if (is_on_gpu)
+		shmemd_arch_fence_before_doorbell_gpu();
+	else
+		shmemd_arch_fence_before_doorbell();
+	shmemd_arch_st_mmio_u64((void *)SHMEMD_ADDRESS(doorbell),
+				shmemdi_doorbell(index, SHMEMD_PATH_QPN_BE(path)));
 }
 
 /* Ring for all WQEBBs before `end`: those that are published, and those that the caller, in its
@@ -199,7 +208,7 @@ SHMEMD_FN void shmemdi_ring_nic(const shmemdi_chan_t *c, uint64_t path, uint64_t
 		shmemdi_ring_by_register(c, path, queue, doorbell, index, 1);
 	else
 		shmemdi_ring_by_register(c, path, queue, doorbell, index, 0);
-	shmemd_arch_red_add_u64(&c->ch->doorbells, 1 + shmemd_arch_opaque_zero());
+	shmemd_arch_red_add_u64(&c->ch->doorbells, 1 + shmemdi_path_zero(path));
 }
 
 /* The same on any path. The proxy is a thread of the host that polls a word. */

@@ -55,7 +55,7 @@ SHMEMD_FN int shmemdi_flush_read(const shmemdi_ep_t *ep, shmemdi_call_t call)
 	uint64_t word;
 	int status;
 
-	shmemdi_sq_reserve(&ep->c, &reserved, 1, 1);
+	shmemdi_sq_reserve(&ep->c, &reserved, 1, 1, shmemd_arch_opaque_zero());
 	keys = shmemdi_flush_keys(ep);
 	status = shmemdi_sq_wait_begin(&ep->c, call, &reserved);
 	if (status != SHMEMD_OK)

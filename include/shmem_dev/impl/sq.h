@@ -46,7 +46,7 @@
 #ifndef SHMEMD_IMPL_SQ_H
 #define SHMEMD_IMPL_SQ_H
 
-#include <shmem_dev/impl/cq.h>
+#include <shmem_dev/impl/room.h>
 
 /* A reservation. A coalesced lane for which its leader has reserved has no `requests` here, and of
  * the line only `path` and `queue` (shmemdi_lanes_share). */
@@ -81,90 +81,6 @@ SHMEMD_FN shmemdi_how_t shmemdi_how(int when, int needs_ticket)
 
 /* Reserve */
 
-/* Wait until all WQEBBs before `end` are complete: reserved WQEBBs cannot be given back, and all
- * later posters wait for them. When the PE has failed, the channel fails. When nothing at all
- * completes within the time limit, the channel fails, too, but with fail-over (SHMEMD_CTX_FT) this
- * thread reports a suspicion to the host, and goes on waiting. resv: as this poster found it. */
-SHMEMD_FN void shmemdi_sq_wait_space(const shmemdi_chan_t *c, shmemdi_call_t call, uint64_t resv,
-				     uint32_t end)
-{
-	shmemdi_limit_t limit = shmemdi_limit_default(c->ctx, c->pe);
-	shmemdi_spin_t of_wait = shmemdi_spin(limit), *spin = &of_wait;
-	uint64_t before = SHMEMD_DONE_INDEX(shmemdi_done(c)), now;
-	int status;
-
-	while (!shmemdi_cq_poll_index(c, call, end, &status)) {
-		if (status == SHMEMD_OK)
-			status = shmemdi_wait_step_of_poster(c->ctx, spin, c->ch, resv);
-		if (status == SHMEMD_OK)
-			continue;
-		now = SHMEMD_DONE_INDEX(shmemdi_done(c));
-		if (status == SHMEMD_ERR_TIMEOUT && (now != before || c->flags & SHMEMD_CTX_FT)) {
-			if (now == before)
-				shmemdi_suspect(c);
-			before = now;
-			*spin = shmemdi_spin(spin->limit);
-			continue;
-		}
-		shmemdi_record_channel_error(c, call, status, end, 0);
-		if (status == SHMEMD_ERR_TIMEOUT) /* final for the channel: not to be repeated */
-			status = SHMEMD_ERR_PATH;
-		shmemdi_channel_fail(c, status);
-		return;
-	}
-}
-
-/* Are the words of this snapshot of one path, and not older than the reservation? */
-SHMEMD_FN int shmemdi_line_is_whole(shmemdi_line_t line, uint32_t resv_epoch)
-{
-	uint32_t epoch = SHMEMD_READY_EPOCH(line.ready);
-
-	return SHMEMD_TAG(line.path) == epoch && SHMEMD_TAG(line.queue) == epoch &&
-	       SHMEMD_TAG(line.doorbell) == epoch && (int8_t)(uint8_t)(epoch - resv_epoch) >= 0;
-}
-
-/* Is the queue idle: is all before `first` published, and has `done` been moved up to there? */
-SHMEMD_FN int shmemdi_line_shows_idle(shmemdi_line_t line, uint32_t first)
-{
-	uint32_t ready = SHMEMD_READY_INDEX(line.ready),
-		 done = (uint32_t)SHMEMD_DONE_INDEX(line.done);
-
-	return ((ready ^ first) | (done ^ first)) == 0;
-}
-
-/* Quiet looks at used channels only. The first poster of all finds the queue idle, and sets the
- * channel's bit in `used` before it publishes; what others publish comes after that. */
-SHMEMD_FN void shmemdi_sq_set_used(const shmemdi_chan_t *c)
-{
-	const shmemd_ctx_t *device_copy = c->ctx;
-	uint32_t word = c->k * SHMEMD_USED_WORDS(device_copy->n_world) + c->world_pe / 64;
-
-	shmemd_arch_red_or_u64(&device_copy->used[word], (uint64_t)1 << c->world_pe % 64);
-}
-
-/* The slow path: wait until all WQEBBs before `end` are complete or the channel has failed, then
- * return a snapshot whose words are of one path: that of the reservation or a later one. If the
- * queue is idle, set the channel's bit in `used` first. If the channel has failed, the snapshot's
- * path word has the status, and the error is recorded, also if the channel had failed before the
- * call: the host may have cleared the record since. resv: as for shmemdi_sq_wait_space. */
-SHMEMD_FN_CALL shmemdi_line_t shmemdi_sq_wait_room(shmemdi_ref_t ref, shmemdi_call_t call,
-						   uint64_t resv, uint32_t end)
-{
-	shmemdi_chan_t chan, *c = &chan;
-	shmemdi_line_t line;
-
-	shmemdi_chan_load(ref, c);
-	do {
-		shmemdi_sq_wait_space(c, call, resv, end);
-		if (shmemdi_line_shows_idle(shmemdi_line(c->ch), SHMEMD_RESV_INDEX(resv)))
-			shmemdi_sq_set_used(c);
-		line = shmemdi_line(c->ch);
-	} while (!shmemdi_line_is_whole(line, SHMEMD_RESV_EPOCH(resv)));
-	if (SHMEMD_PATH_STATUS(line.path))
-		shmemdi_record_channel_error(c, call, (int)SHMEMD_PATH_STATUS(line.path), end, 0);
-	return line;
-}
-
 /* Is there anything about the snapshot that a poster must wait for or act on: WQEBBs before `end`
  * that are not complete, words of different paths, another path than that of the reservation, a
  * failed channel, an idle queue? Every post executes this, so it has few comparisons. */
@@ -179,22 +95,30 @@ SHMEMD_FN int shmemdi_line_needs_slow_path(shmemdi_line_t line, uint64_t resv, u
 	       shmemdi_line_shows_idle(line, SHMEMD_RESV_INDEX(resv));
 }
 
-/* Reserve WQEBBs, and the numbers of `requests` requests among them. Returns the old `resv`. */
+/* Reserve WQEBBs, and the numbers of `requests` requests among them. Returns the old `resv`. zero:
+ * shmemd_arch_opaque_zero(), or shmemdi_leader_zero of a thread that posts for its group. */
 SHMEMD_FN uint64_t shmemdi_sq_reserve_word(const shmemdi_chan_t *c, uint32_t wqebbs,
-					   uint32_t requests)
+					   uint32_t requests, uint32_t zero)
 {
-	return shmemd_arch_atom_add_u64(&c->ch->resv, SHMEMD_RESV_ADD(wqebbs, requests) +
-							      shmemd_arch_opaque_zero());
+	return shmemd_arch_atom_add_u64(&c->ch->resv, SHMEMD_RESV_ADD(wqebbs, requests) + zero);
+}
+
+/* 0, as shmemd_arch_opaque_zero: the address is a multiple of 128. The other one reads a special
+ * register, for which the reservation would wait. Not for threads that post for themselves: with a
+ * uniform address ptxas would add up their atomics. */
+SHMEMD_FN uint32_t shmemdi_leader_zero(const shmemdi_chan_t *c)
+{
+	return (uint32_t)(uintptr_t)c->ch & 1;
 }
 
 /* Reserve, and take the snapshot. The results are first needed by shmemdi_sq_needs_slow_path: loads
  * that the caller issues before that overlap with these. */
 SHMEMD_FN void shmemdi_sq_reserve(const shmemdi_chan_t *c, shmemdi_reservation_t *reserved,
-				  uint32_t wqebbs, uint32_t requests)
+				  uint32_t wqebbs, uint32_t requests, uint32_t zero)
 {
 	reserved->wqebbs = wqebbs;
 	reserved->requests = requests;
-	reserved->resv = shmemdi_sq_reserve_word(c, wqebbs, requests);
+	reserved->resv = shmemdi_sq_reserve_word(c, wqebbs, requests, zero);
 	reserved->line = shmemdi_line(c->ch);
 }
 
@@ -249,7 +173,7 @@ SHMEMD_FN int shmemdi_sq_wait_begin(const shmemdi_chan_t *c, shmemdi_call_t call
 SHMEMD_FN int shmemdi_sq_start(const shmemdi_chan_t *c, shmemdi_call_t call,
 			       shmemdi_reservation_t *reserved, uint32_t wqebbs, uint32_t requests)
 {
-	shmemdi_sq_reserve(c, reserved, wqebbs, requests);
+	shmemdi_sq_reserve(c, reserved, wqebbs, requests, shmemd_arch_opaque_zero());
 	return shmemdi_sq_wait_begin(c, call, reserved);
 }
 
@@ -287,7 +211,11 @@ SHMEMD_FN void shmemdi_sq_write(const shmemdi_chan_t *c, const shmemdi_reservati
 				   q->w[16], q->w[17], q->w[18], q->w[19]);
 }
 
-/* Turn */
+/* Turn. Posters hand it on by `ready` and by marks. They store these words, and a poster that has
+ * or awaits the turn loads them, and `resv`, by accesses that caches neither hold nor delay. With
+ * 32 warps on one channel a put that rings took 231 ns so, and 253 by other strong accesses; if
+ * deferred, 215 and 227. With only the loads like this: 264 and 233; only the stores: 249 and 222
+ * (H200). The cause is not known. */
 
 /* What the thread that has the turn will publish. */
 typedef struct shmemdi_turn {
@@ -330,7 +258,7 @@ SHMEMD_FN void shmemdi_sq_combine(shmemd_channel_t *ch, uint32_t depth, shmemdi_
 	do {
 		at = turn->end;
 		for (i = 0; i < SHMEMDI_MARKS_AT_ONCE; i++)
-			marks[i] = shmemd_arch_ld_relaxed_u64(shmemdi_mark(ch, depth, at + i));
+			marks[i] = shmemd_arch_ld_mmio_u64(shmemdi_mark(ch, depth, at + i));
 		for (i = 0; i < SHMEMDI_MARKS_AT_ONCE; i++) {
 			/* The first mark was not taken (0 - 1 wraps), or it covers all 8 places. */
 			if (i == 1 && turn->end - at - 1 >= SHMEMDI_MARKS_AT_ONCE - 1)
@@ -338,8 +266,7 @@ SHMEMD_FN void shmemdi_sq_combine(shmemd_channel_t *ch, uint32_t depth, shmemdi_
 			if (((turn->end ^ (at + i)) | (SHMEMD_MARK_FIRST(marks[i]) ^ (at + i)) |
 			     (SHMEMD_MARK_TAG(marks[i]) ^ tag)) != 0)
 				continue;
-			shmemd_arch_st_relaxed_u64(shmemdi_mark(ch, depth, at + i),
-						   SHMEMD_MARK_NONE);
+			shmemd_arch_st_mmio_u64(shmemdi_mark(ch, depth, at + i), SHMEMD_MARK_NONE);
 			turn->end += SHMEMD_MARK_WQEBBS(marks[i]);
 			turn->cqes++;
 			any |= (uint32_t)marks[i];
@@ -371,10 +298,10 @@ SHMEMD_FN shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t dep
 
 	shmemd_arch_fence_before_publish();
 	if (mark != SHMEMD_MARK_NONE)
-		shmemd_arch_st_relaxed_u64(shmemdi_mark(ch, depth, first), mark);
+		shmemd_arch_st_mmio_u64(shmemdi_mark(ch, depth, first), mark);
 	for (;;) {
-		turn.ready = shmemd_arch_ld_relaxed_u64(&ch->ready);
-		path = shmemd_arch_ld_relaxed_u64(&ch->path);
+		turn.ready = shmemd_arch_ld_mmio_u64(&ch->ready);
+		path = shmemd_arch_ld_mmio_u64(&ch->path);
 		if (SHMEMD_READY_INDEX(turn.ready) == first)
 			break;
 		if (shmemdi_reached(SHMEMD_READY_INDEX(turn.ready), first) ||
@@ -389,9 +316,9 @@ SHMEMD_FN shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t dep
 		shmemd_arch_spin_hint();
 	}
 	if (mark != SHMEMD_MARK_NONE)
-		shmemd_arch_st_relaxed_u64(shmemdi_mark(ch, depth, first), SHMEMD_MARK_NONE);
+		shmemd_arch_st_mmio_u64(shmemdi_mark(ch, depth, first), SHMEMD_MARK_NONE);
 	turn.cqes = 1;
-	resv = shmemd_arch_ld_relaxed_u64(&ch->resv);
+	resv = shmemd_arch_ld_mmio_u64(&ch->resv);
 	shmemdi_sq_combine(ch, depth, &turn);
 	/* What is published and rung for are WQEs of others, too. */
 	shmemd_arch_fence_acquire();
@@ -403,7 +330,7 @@ SHMEMD_FN shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t dep
 	looks = turn.end - first < 16 ? 2 : 1;
 	for (; looks && !(turn.is_followed | turn.is_now | turn.is_deferred); looks--)
 		turn.is_followed =
-			shmemdi_sq_is_followed(shmemd_arch_ld_relaxed_u64(&ch->resv), turn.end);
+			shmemdi_sq_is_followed(shmemd_arch_ld_mmio_u64(&ch->resv), turn.end);
 	return turn;
 }
 
@@ -439,15 +366,24 @@ SHMEMD_FN void shmemdi_sq_ring(const shmemdi_chan_t *c, const shmemdi_written_t 
 		shmemd_arch_unlock(&c->ch->rung, SHMEMD_RUNG_WORD(turn->end));
 }
 
-/* In the turn: publish. A store is enough: each publisher has acquired what the one before it
- * released, so a thread that acquires `ready` has synchronised with all of them. */
-SHMEMD_FN void shmemdi_sq_set_ready(const shmemdi_chan_t *c, const shmemdi_turn_t *turn,
-				    uint32_t flags)
+/* In the turn: publish; `ready` keeps its flags. A store is enough: each publisher has acquired
+ * what the one before it released, so a thread that acquires `ready` has synchronised with all of
+ * them. */
+SHMEMD_FN void shmemdi_sq_advance_ready(const shmemdi_chan_t *c, const shmemdi_turn_t *turn)
 {
 	uint32_t low = (uint32_t)turn->ready + (turn->cqes << 16);
 
-	low = (low & ~(SHMEMD_READY_RUNG | SHMEMD_READY_DEFERRED)) | flags;
-	shmemd_arch_st_relaxed_u64(&c->ch->ready, (uint64_t)turn->end << 32 | low);
+	shmemd_arch_st_mmio_u64(&c->ch->ready, (uint64_t)turn->end << 32 | low);
+}
+
+/* The same, with these flags. */
+SHMEMD_FN void shmemdi_sq_set_ready(const shmemdi_chan_t *c, const shmemdi_turn_t *turn,
+				    uint32_t flags)
+{
+	shmemdi_turn_t to = *turn;
+
+	to.ready = (to.ready & ~(uint64_t)(SHMEMD_READY_RUNG | SHMEMD_READY_DEFERRED)) | flags;
+	shmemdi_sq_advance_ready(c, &to);
 }
 
 /* May the doorbell of what this turn publishes be left to a waiter or to a later poster? Only if
@@ -571,7 +507,8 @@ SHMEMD_FN shmemdi_written_t shmemdi_sq_written(const shmemdi_reservation_t *rese
 
 SHMEMD_FN void shmemdi_sq_count(const shmemdi_chan_t *c, const shmemdi_reservation_t *reserved)
 {
-	shmemd_arch_red_add_u64(&c->ch->requests, reserved->requests + shmemd_arch_opaque_zero());
+	shmemd_arch_red_add_u64(&c->ch->requests,
+				reserved->requests + shmemdi_path_zero(reserved->line.path));
 }
 
 /* Publish what is written, after a begin that succeeded. */
@@ -592,7 +529,7 @@ SHMEMD_FN shmemdi_ticket_t shmemdi_sq_submit(const shmemdi_chan_t *c,
 		shmemdi_sq_publish_unrung(c, &at, &turn);
 	} else {
 		shmemdi_ring_nic(c, at.path, at.queue, at.doorbell, at.end);
-		shmemdi_sq_set_ready(c, &turn, SHMEMD_READY_RUNG);
+		shmemdi_sq_advance_ready(c, &turn); /* RUNG is set in it already */
 	}
 	return ticket;
 }

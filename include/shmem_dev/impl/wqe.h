@@ -23,7 +23,7 @@ typedef struct shmemdi_wqe {
 typedef struct shmemdi_wqe_at {
 	uint64_t index;   /* of its first WQEBB */
 	uint32_t qpn_be;  /* SHMEMD_QPN_BE */
-	uint32_t flags;   /* SHMEMD_MLX5_CQ_UPDATE, SHMEMD_MLX5_FENCE_MODE_FENCE */
+	uint32_t flags;   /* one byte: SHMEMD_MLX5_CQ_UPDATE, SHMEMD_MLX5_FENCE_MODE_FENCE */
 	uint32_t request; /* its number, mod 2^24, stored in the `imm` field of the control segment:
 			     the NIC ignores `imm` for opcodes without immediate, so the replay can
 			     read it back */
@@ -35,13 +35,19 @@ typedef struct shmemdi_mem_t {
 	uint32_t key; /* big-endian */
 } shmemdi_mem_t;
 
+/* The index as in the first word of a WQE and of a doorbell: in bytes 1 and 2, big-endian. */
+SHMEMD_FN uint32_t shmemdi_wqe_index(uint64_t index)
+{
+	return shmemd_arch_permute_bytes((uint32_t)index, 0x4014);
+}
+
 SHMEMD_FN void shmemdi_wqe_control(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, uint32_t opmod,
 				   uint32_t opcode, uint32_t ds)
 {
-	q->w[0] = shmemd_arch_bswap32(opmod << 24 | ((uint32_t)at.index & 0xffff) << 8 | opcode);
+	q->w[0] = shmemdi_wqe_index(at.index) | opcode << 24 | opmod;
 	q->w[1] = at.qpn_be | ds << 24;
-	q->w[2] = shmemd_arch_bswap32(at.flags);
-	q->w[3] = shmemd_arch_bswap32(at.request & 0xffffff);
+	q->w[2] = at.flags << 24;
+	q->w[3] = shmemd_arch_permute_bytes(at.request, 0x0124);
 }
 
 SHMEMD_FN void shmemdi_wqe_u64(shmemdi_wqe_t *q, uint32_t word, uint64_t v)
@@ -188,9 +194,7 @@ SHMEMD_FN void shmemdi_wqe_amo(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, shmemdi_me
  * same index, or the record a later one. */
 SHMEMD_FN uint64_t shmemdi_doorbell(uint64_t index, uint32_t qpn_be)
 {
-	uint32_t first = shmemd_arch_bswap32((uint32_t)(index & 0xffff) << 8);
-
-	return (uint64_t)qpn_be << 32 | first;
+	return (uint64_t)qpn_be << 32 | shmemdi_wqe_index(index);
 }
 
 #endif
