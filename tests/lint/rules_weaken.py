@@ -14,7 +14,8 @@ ORDERS_NOTHING = re.compile(
     r"shmemd_arch_(tid|ntids|is_first|may_end_block|lane|block|nblocks"
     r"|(ld|st)_(data|relaxed|mmio)_\w+|st_wqe"
     r"|(atom|red)_(add|and|or|xor|exch|cas|max)_[uf]\d+|warp_any|activemask|match_any|shfl_u64"
-    r"|is_alone|is_global|global_at|bswap32|permute_bytes|mad_wide|as_local|opaque_zero|popc|lowest"
+    r"|is_alone|is_global|global_at|bswap32|permute_bytes|low_bits|mad_wide|as_local"
+    r"|opaque_zero|popc|lowest"
     r"|time_ns|spin_hint|present|recorded|tell|is_readable|nbi_\w+)")
 GROUP_FUNCTION = re.compile(r"SHMEMD_FN \w+ (shmemd_group_\w+)\(")
 

@@ -114,7 +114,7 @@ static void get_of_a_grid(void **state)
 
 /* Operations that return nothing, on a channel that has failed: each latches the channel's status.
  * A quiet of the context would return it without the latch, so the test reads the latch. */
-enum { P, ADD, OR, PUT, PUT_NBI, GET_NBI, N_OPERATIONS };
+enum { P, ADD, OR, PUT, PUT_NBI, GET_NBI, PUT_WARP, PUT_NBI_WARP, N_OPERATIONS };
 
 static void operate(const rig_params_t *p)
 {
@@ -130,6 +130,10 @@ static void operate(const rig_params_t *p)
 		shmemd_putmem(&p->ctx, there, here, 8, 1);
 	else if (p->arg == PUT_NBI) /* its WQE would name the source */
 		shmemd_putmem_nbi(&p->ctx, there, here, 8, 1);
+	else if (p->arg == PUT_WARP)
+		shmemd_putmem_warp(&p->ctx, there, word_of(&p->ctx, 1), 8, 1);
+	else if (p->arg == PUT_NBI_WARP)
+		shmemd_putmem_nbi_warp(&p->ctx, there, word_of(&p->ctx, 1), 8, 1);
 	else
 		shmemd_getmem_nbi(&p->ctx, here, there, 8, 1);
 }
@@ -157,9 +161,9 @@ static void look_nothing_arrived(void)
 	CHECK_IS(*word_of(&rig_pes[1].ctx, 0), 0);
 }
 
-static void failed_channel(uint32_t n_threads)
+static void failed_channel(uint32_t n_threads, uint64_t first, uint64_t last)
 {
-	for (uint64_t operation = 0; operation < N_OPERATIONS; operation++) {
+	for (uint64_t operation = first; operation <= last; operation++) {
 		rig_test_t t = {.plan = rig_plan(),
 				.kernel = operate_after_failure,
 				.n_blocks = 1,
@@ -175,13 +179,19 @@ static void failed_channel(uint32_t n_threads)
 static void status_of_a_thread_is_latched(void **state)
 {
 	(void)state;
-	failed_channel(1);
+	failed_channel(1, P, GET_NBI);
 }
 
 static void status_of_lanes_is_latched(void **state)
 {
 	(void)state;
-	failed_channel(32);
+	failed_channel(32, P, GET_NBI);
+}
+
+static void status_of_a_group_is_latched(void **state)
+{
+	(void)state;
+	failed_channel(32, PUT_WARP, PUT_NBI_WARP);
 }
 
 /* All completions of a queue have arrived before the first poll, and the one with the cause is
@@ -410,6 +420,7 @@ int main(void)
 		cmocka_unit_test(get_of_a_grid),
 		cmocka_unit_test(status_of_a_thread_is_latched),
 		cmocka_unit_test(status_of_lanes_is_latched),
+		cmocka_unit_test(status_of_a_group_is_latched),
 		cmocka_unit_test(cause_in_a_full_queue),
 		cmocka_unit_test(local_2err),
 		cmocka_unit_test(retries_exceeded),

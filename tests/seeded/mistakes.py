@@ -9,7 +9,7 @@ made: tests/weaken makes them, at every call that orders."""
 
 ROOM = ("shmemdi_sq_wait_room(shmemdi_ref(c), call, reserved->resv, "
         "shmemdi_sq_space_index(c, reserved))")
-WORD_POST = "shmemdi_nic_word_post(ep, call, word, is_amo, how, &reserved, keys)"
+PUT_LEADER = "shmemdi_nic_put_leader(&target.ep, op.call, &put)"
 WORD_LANES = "SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_lanes)(shmemdi_ref(&ep->c), call, word, how)"
 
 # name, what is wrong, file, where, test program, test. rma.evens: test_rma on teams of two PEs
@@ -97,9 +97,13 @@ MISTAKES = [
      "shmemd_arch_atom_exch_u32(&ctx->latch->status, (uint32_t)status)}}",
      "check", "first_error_stays"),
     ("WORD_LATCH", "p and atomics: a thread does not latch that the channel has failed",
-     "impl/any_peer.h", "keys = shmemdi_word_keys(ep, word); "
-     "return {{shmemdi_latched(ep->c.ctx, %s)|%s}};" % ((WORD_POST,) * 2),
+     "impl/put.h", "call, &wrs, &posted); {{shmemdi_latch(ref.ctx, status)|(void)0}}; "
+     "return status",
      "ring_errors", "status_of_a_thread_is_latched"),
+    ("GROUP_LATCH", "put: a group does not latch that the channel has failed",
+     "impl/any_peer.h", "transfer.status = {{shmemdi_latched( target.ep.c.ctx, %s)|%s}};"
+     % ((PUT_LEADER,) * 2),
+     "ring_errors", "status_of_a_group_is_latched"),
     ("LANES_LATCH", "p and atomics: lanes do not latch that the channel has failed",
      "impl/any_peer.h", "return {{shmemdi_latched(ep->c.ctx, %s)|%s}};" % ((WORD_LANES,) * 2),
      "ring_errors", "status_of_lanes_is_latched"),

@@ -82,13 +82,14 @@
 #define SHMEMD_DONE_INDEX(word) ((uint64_t)(word) >> 17)
 #define SHMEMD_DONE_CQES(word) ((uint32_t)((word) >> 1) & 0xffff)
 
-/* Path word: bits 0-6 SHMEMD_PATH_*; bit 7 is 0; 8-15 shmemd_status for which the channel sends
- * nothing any more, 0: none; 16-31 base: index of the WQEBB that the queue pair counts as 0, mod
- * 2^16; 32-55 number of the queue pair, its bytes as in a WQE; 56-63 epoch. */
-#define SHMEMD_PATH_OWN_STANDBY 1u  /* column of the keys of own memory: this PE's port */
+/* Path word: bits 1-6 SHMEMD_PATH_*; 0 and 7 always 0 (of a 64-bit word nvcc tests bit 0 with three
+ * instructions, any other with one); 8-15 shmemd_status for which the channel sends nothing any
+ * more, 0: none; 16-31 base: index of the WQEBB that the queue pair counts as 0, mod 2^16; 32-55
+ * number of the queue pair, its bytes as in a WQE; 56-63 epoch. */
 #define SHMEMD_PATH_NO_RECORD 2u    /* the NIC takes the producer index from the doorbell itself */
 #define SHMEMD_PATH_PROXY 4u        /* a host thread rings: `doorbell` is the word it watches */
 #define SHMEMD_PATH_PEER_STANDBY 8u /* column of the keys of the peer's memory: its port */
+#define SHMEMD_PATH_OWN_STANDBY 16u /* column of the keys of own memory: this PE's port */
 #define SHMEMD_PATH_WORD(epoch, qpn, base, flags)                                                  \
 	((uint64_t)((epoch)&0xffu) << 56 | (uint64_t)SHMEMD_QPN_BE(qpn) << 32 |                    \
 	 (uint64_t)((base)&0xffffu) << 16 | (uint64_t)(flags))

@@ -144,6 +144,8 @@
  *                                        byte i of the result is the byte of v whose number is
  *                                        hexadecimal digit i of the selector (digit 0 is the last
  *                                        one), 0 to 3; for digit 4 it is 0. One instruction
+ *   uint32_t shmemd_arch_low_bits(uint32_t v, uint32_t n)   the low n bits of v, n < 32. One
+ *                                        instruction; a mask takes three
  *   uint64_t shmemd_arch_mad_wide(uint32_t a, uint32_t b, uint64_t c)
  *                                        a * b + c in one instruction, for the 64-bit address of a
  *                                        table's entry, which compilers compute with four

@@ -24,6 +24,11 @@ SHMEMD_FN uint32_t shmemd_arch_permute_bytes(uint32_t v, uint32_t selector)
 	return result;
 }
 
+SHMEMD_FN uint32_t shmemd_arch_low_bits(uint32_t v, uint32_t n)
+{
+	return v & (((uint32_t)1 << n) - 1);
+}
+
 SHMEMD_FN uint64_t shmemd_arch_mad_wide(uint32_t a, uint32_t b, uint64_t c)
 {
 	return (uint64_t)a * b + c;

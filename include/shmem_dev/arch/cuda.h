@@ -435,6 +435,13 @@ SHMEMD_FN uint32_t shmemd_arch_permute_bytes(uint32_t v, uint32_t selector)
 	return __byte_perm(v, 0, selector);
 }
 
+SHMEMD_FN uint32_t shmemd_arch_low_bits(uint32_t v, uint32_t n)
+{
+	uint32_t low;
+	asm("szext.clamp.u32 %0, %1, %2;" : "=r"(low) : "r"(v), "r"(n));
+	return low;
+}
+
 SHMEMD_FN uint64_t shmemd_arch_mad_wide(uint32_t a, uint32_t b, uint64_t c)
 {
 	uint64_t v;

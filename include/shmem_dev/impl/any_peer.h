@@ -185,11 +185,11 @@ SHMEMD_FN_ANY_PEER shmemdi_transfer_t shmemdi_put_of_group(const shmemd_ctx_t *c
 		return transfer;
 	if (op.g.rank == 0) {
 		shmemdi_fence_before_add(ctx, target, op.pe, sig);
-		transfer.status = shmemdi_nic_put_leader(&target.ep, op.call, &put);
+		transfer.status = shmemdi_latched(
+			target.ep.c.ctx, shmemdi_nic_put_leader(&target.ep, op.call, &put));
 	}
 	if (op.g.rank < 32)
 		shmemdi_warp_rejoin(op.g);
-	shmemdi_latch(ctx, transfer.status);
 	return transfer;
 }
 
@@ -353,8 +353,7 @@ SHMEMD_FN_ANY_PEER int shmemdi_store_post(shmemdi_ep_t ep, shmemdi_call_t call, 
 					  shmemdi_put_keys_t keys)
 {
 	reserved.wqebbs = 1;
-	return shmemdi_latched(ep.c.ctx,
-			       shmemdi_nic_word_post(&ep, call, word, 0, how, &reserved, keys));
+	return shmemdi_nic_word_post(&ep, call, word, 0, how, &reserved, keys);
 }
 
 SHMEMD_FN_ANY_PEER int shmemdi_add8_post(shmemdi_ep_t ep, shmemdi_call_t call, shmemdi_word_t word,
@@ -364,8 +363,7 @@ SHMEMD_FN_ANY_PEER int shmemdi_add8_post(shmemdi_ep_t ep, shmemdi_call_t call, s
 	word.kind = SHMEMDI_AMO_ADD;
 	word.width = 8;
 	reserved.wqebbs = 1;
-	return shmemdi_latched(ep.c.ctx,
-			       shmemdi_nic_word_post(&ep, call, word, 1, how, &reserved, keys));
+	return shmemdi_nic_word_post(&ep, call, word, 1, how, &reserved, keys);
 }
 
 /* A signal or an addition of 8 bytes by NIC. The loads of a thread alone are inline, as those of
@@ -407,8 +405,7 @@ SHMEMD_FN int shmemdi_word_whole(const shmemdi_ep_t *ep, shmemdi_call_t call, sh
 	shmemdi_sq_reserve(&ep->c, &reserved, shmemdi_word_wqebbs(word), 1,
 			   shmemd_arch_opaque_zero());
 	keys = shmemdi_word_keys(ep, word);
-	return shmemdi_latched(ep->c.ctx,
-			       shmemdi_nic_word_post(ep, call, word, is_amo, how, &reserved, keys));
+	return shmemdi_nic_word_post(ep, call, word, is_amo, how, &reserved, keys);
 }
 
 SHMEMD_FN_ANY_PEER int shmemdi_p_by_nic(shmemdi_ep_t ep, shmemdi_call_t call, shmemdi_word_t word,

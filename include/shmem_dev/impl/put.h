@@ -211,13 +211,15 @@ SHMEMD_FN_CALL int shmemdi_nic_word_lanes(shmemdi_ref_t ref, shmemdi_call_t call
 	return SHMEMD_OK;
 }
 
-/* The rest of shmemdi_nic_word_post on the slow path: post what the caller has reserved. */
+/* The rest of shmemdi_nic_word_post on the slow path: post what the caller has reserved. Latches
+ * what it returns, so that the fast path has no status to test. */
 SHMEMD_FN_CALL int shmemdi_nic_word_slow(shmemdi_ref_t ref, shmemdi_call_t call,
 					 shmemdi_word_t word, shmemdi_how_t how, uint64_t resv)
 {
 	shmemdi_posted_t posted;
 	shmemdi_wrs_t wrs;
 	shmemdi_ep_t ep;
+	int status;
 
 	shmemdi_ep_load(ref, &ep);
 	shmemdi_wrs_init(&wrs, how);
@@ -229,11 +231,13 @@ SHMEMD_FN_CALL int shmemdi_nic_word_slow(shmemdi_ref_t ref, shmemdi_call_t call,
 		shmemdi_wr_amo(&wrs, word.sym,
 			       shmemdi_nic_amo(word.kind, word.value, 0, word.width), word.width,
 			       SHMEMDI_LOCAL_SINK);
-	return shmemdi_wr_post_alone(&ep, call, &wrs, &posted);
+	status = shmemdi_wr_post_alone(&ep, call, &wrs, &posted);
+	shmemdi_latch(ref.ctx, status);
+	return status;
 }
 
 /* Store a word, or update it if is_amo, by a thread alone that has reserved for it and loaded its
- * keys. */
+ * keys. Latches what it returns. */
 SHMEMD_FN int shmemdi_nic_word_post(const shmemdi_ep_t *ep, shmemdi_call_t call,
 				    shmemdi_word_t word, int is_amo, shmemdi_how_t how,
 				    shmemdi_reservation_t *reserved, shmemdi_put_keys_t keys)

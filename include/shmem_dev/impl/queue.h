@@ -145,7 +145,8 @@ SHMEMD_FN uint32_t shmemdi_qp_index(uint64_t path, uint32_t index)
 SHMEMD_FN char *shmemdi_wqebb(const shmemdi_chan_t *c, uint64_t path, uint64_t queue,
 			      uint32_t index)
 {
-	uint32_t i = shmemdi_qp_index(path, index) & (shmemdi_depth(c) - 1);
+	uint32_t i =
+		shmemd_arch_low_bits(shmemdi_qp_index(path, index), SHMEMD_LOG_DEPTH(c->geometry));
 
 	return (char *)(uintptr_t)shmemd_arch_mad_wide(i, SHMEMD_WQEBB_NBYTES,
 						       SHMEMD_ADDRESS(queue));
@@ -154,7 +155,7 @@ SHMEMD_FN char *shmemdi_wqebb(const shmemdi_chan_t *c, uint64_t path, uint64_t q
 SHMEMD_FN char *shmemdi_cqe(const shmemdi_chan_t *c, uint64_t queue, uint32_t cqe)
 {
 	return (char *)SHMEMD_ADDRESS(queue) + SHMEMD_QUEUE_CQES_OFFSET(shmemdi_depth(c)) +
-	       (size_t)(cqe & (shmemdi_depth(c) - 1)) * SHMEMD_CQE_NBYTES;
+	       (size_t)shmemd_arch_low_bits(cqe, SHMEMD_LOG_DEPTH(c->geometry)) * SHMEMD_CQE_NBYTES;
 }
 
 /* 0, as shmemd_arch_opaque_zero, from a path word that the caller has loaded: bit 7 is 0 in all. */

@@ -108,7 +108,7 @@ SHMEMD_FN uint64_t shmemdi_sq_reserve_word(const shmemdi_chan_t *c, uint32_t wqe
  * uniform address ptxas would add up their atomics. */
 SHMEMD_FN uint32_t shmemdi_leader_zero(const shmemdi_chan_t *c)
 {
-	return (uint32_t)(uintptr_t)c->ch & 1;
+	return (uint32_t)(uintptr_t)c->ch & 0x40;
 }
 
 /* Reserve, and take the snapshot. The results are first needed by shmemdi_sq_needs_slow_path: loads
