@@ -5,7 +5,7 @@
 # path. Prints a table; fails on static shared memory, on more than 64 registers, with which a block
 # of 1024 threads would not start, on more stack, frames of called functions included, than init
 # reserves (STACK_NBYTES in runtime/mem/mem.c), and
-#   NO_NIC   (left out)     on a stack frame or a spill;
+#   NO_NIC   (left out)     on a stack frame or a spill, also with SHMEMD_NIC_INLINE;
 #   INLINE                  on a frame of its own of more than 896 bytes, and on more than 64
 #                           spilled bytes, around calls of rare functions;
 #   DEFAULT  (out of line)  on the same, for sm_100 on more than 80 spilled bytes: calls have the
@@ -23,7 +23,7 @@ command -v nvcc >/dev/null || {
 	exit 77
 }
 case $2 in
-NO_NIC) define=-DSHMEMD_NO_NIC stack=0 spill=0 archs=sm_90 ;;
+NO_NIC) define='-DSHMEMD_NO_NIC -DSHMEMD_NIC_INLINE' stack=0 spill=0 archs=sm_90 ;;
 INLINE) define=-DSHMEMD_NIC_INLINE stack=896 spill=64 archs=sm_90 ;;
 DEFAULT) define='' stack=896 spill=64 archs='sm_80 sm_90 sm_100' ;;
 *) exit 2 ;;
@@ -32,7 +32,8 @@ nearest='put_any_group|dispatch|exchange_block'
 reserved=$(sed -n 's/^#define STACK_NBYTES //p' "$here/../../runtime/mem/mem.c")
 failed=0
 for arch in $archs; do
-	nvcc -std=c++17 "-arch=compute_${arch#sm_}" -ptx ${define:+"$define"} -I "$1/include" \
+	# shellcheck disable=SC2086 # a list of options
+	nvcc -std=c++17 "-arch=compute_${arch#sm_}" -ptx $define -I "$1/include" \
 		"$here/regs.cu" -o "$work/regs.ptx"
 	case $2-$arch in
 	NO_NIC-* | DEFAULT-sm_90) names='' least=10 ;;
@@ -58,7 +59,8 @@ for arch in $archs; do
 		if ($i == "Used") regs = $(i + 1)
 		if ($i == "cumulative") total = $(i - 2)
 		if ($i ~ /^smem/) shared = $(i - 2) }
-	bad = frame > max_stack || spills > max_spill || shared || regs > 64 || total > reserved
+	bad = frame > max_stack || spills > max_spill || shared || regs > 64 ||
+	      total > (max_stack ? reserved : 0)
 	printf "%-7s %-7s %-20s %3d registers %3d stack %4d in all %3d spilled %3d shared%s\n",
 		form, arch, name, regs, frame, total, spills, shared, bad ? "  <- too much" : ""
 	n++; if (bad) status = 1; if (total > most) most = total }

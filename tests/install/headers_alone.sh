@@ -4,8 +4,9 @@
 # headers_alone.sh stage c|cxx|cuda: each installed header compiles alone, and twice in one unit,
 # with every available compiler of that language and the warnings that users turn on; plain and with
 # SHMEMD_CHECK. So does a user's kernel, for what macros expand to. A header for one language only
-# is skipped for the others, and cpu_checks.h, which is a part of cpu.h. The check build is of the
-# headers that users include; those in impl/ and typed/ are compiled by one compiler of a language.
+# is skipped for the others, and cpu_bits.h and cpu_checks.h, which are parts of cpu.h. The check
+# build is of the headers that users include; those in impl/ and typed/ are compiled by one compiler
+# of a language.
 # nvcc takes a second for each unit, so it compiles those that users include and one of each kind of
 # typed/, for the device; for the host too, and in the check build, those that include the others.
 # Those of abi/ and shmem_host/ are C: it gets shmem_host.h alone.
@@ -16,14 +17,14 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 case $language in
-c) compilers='gcc clang' skip='/((bulk_)?cuda|cpu_checks|state|half|bfloat16)\.h$' ;;
+c) compilers='gcc clang' skip='/((bulk_)?cuda|cpu_(bits|checks)|state|half|bfloat16)\.h$' ;;
 cxx)
 	compilers='g++ clang++'
-	skip='/((bulk_)?cuda|cpu_checks|state|half|bfloat16)\.h$|shmem_sim_cuda\.h$'
+	skip='/((bulk_)?cuda|cpu_(bits|checks)|state|half|bfloat16)\.h$|shmem_sim_cuda\.h$'
 	;;
 cuda)
 	compilers=nvcc
-	skip='/(bulk_cpu|cpu|cpu_checks)\.h$|shmem_sim_cuda\.h$|/(impl|abi)/'
+	skip='/(bulk_cpu|cpu|cpu_(bits|checks))\.h$|shmem_sim_cuda\.h$|/(impl|abi)/'
 	skip="$skip|/typed/([^bfh]|bits[^8])|^shmem_host/([^s]|st)"
 	;;
 *) exit 2 ;;

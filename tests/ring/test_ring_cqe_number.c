@@ -22,7 +22,7 @@ static shmemdi_ticket_t post(const shmemdi_ep_t *ep, uint32_t i, int when)
 	status = shmemdi_sq_start(&ep->c, call, &reserved, 1, 1);
 	CHECK_IS(status, 0);
 	shmemdi_nic_signal_wqe(ep, &reserved, 0, shmemdi_signal(word, i, SHMEMD_SIGNAL_SET), keys);
-	return shmemdi_sq_submit(&ep->c, &reserved, how);
+	return shmemdi_sq_submit(&ep->c, &reserved, how, 0);
 }
 
 /* Poll once, as each iteration of shmemdi_cq_wait does. */
@@ -250,7 +250,7 @@ static void cause_is_before(const void *params)
 	CHECK_IS(rig_pes[0].error.op, SHMEMD_OP_PUT);
 	CHECK_IS(rig_pes[0].error.addr, rig_device_index((uint32_t)p->arg + 1));
 	CHECK_IS(shmemdi_cq_look_and_wait(&ep.c, call, good, limit), 0);
-	ticket = shmemdi_sq_submit(&ep.c, &second, shmemdi_how(SHMEMD_RING_NOW, 1));
+	ticket = shmemdi_sq_submit(&ep.c, &second, shmemdi_how(SHMEMD_RING_NOW, 1), 0);
 	CHECK(ticket.word & SHMEMDI_TICKET_VOID);
 	CHECK_IS(shmemdi_cq_look_and_wait(&ep.c, call, ticket, limit), SHMEMD_ERR_REFUSED);
 }

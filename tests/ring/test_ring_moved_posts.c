@@ -61,7 +61,7 @@ static void first_poster(const rig_params_t *p)
 	shmemdi_nic_signal_wqe(&ep, &reserved, 0,
 			       shmemdi_signal((uint64_t *)(void *)word, 99, SHMEMD_SIGNAL_SET),
 			       keys);
-	shmemdi_sq_submit(&ep.c, &reserved, shmemdi_how(SHMEMD_RING_DEFAULT, 0));
+	shmemdi_sq_submit(&ep.c, &reserved, shmemdi_how(SHMEMD_RING_DEFAULT, 0), 0);
 }
 
 /* Each poster uses another kind of operation, so that all kinds of keys occur. */

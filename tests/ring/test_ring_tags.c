@@ -116,7 +116,7 @@ static void switches_in_turn(const rig_params_t *p)
 	CHECK_IS(shmemdi_sq_begin(&reserved), SHMEMD_OK);
 	shmemdi_nic_signal_wqe(&ep, &reserved, 0, shmemdi_signal(word, 99, SHMEMD_SIGNAL_SET),
 			       keys);
-	shmemdi_sq_submit(&ep.c, &reserved, shmemdi_how(SHMEMD_RING_DEFAULT, 0));
+	shmemdi_sq_submit(&ep.c, &reserved, shmemdi_how(SHMEMD_RING_DEFAULT, 0), 0);
 }
 
 /* As the first thread of a group: its wait polls once before it starts. */

@@ -64,7 +64,7 @@ static void post(const rig_params_t *params, uint32_t number)
 	write_wqes(&ep, &reserved, p);
 	shmemd_arch_st_release_u32(&n_reserved, number + 1);
 	await(&p->may_submit);
-	p->ticket = shmemdi_sq_submit(&ep.c, &reserved, p->how);
+	p->ticket = shmemdi_sq_submit(&ep.c, &reserved, p->how, 0);
 	if (p->how.needs_ticket)
 		status = shmemdi_cq_look_and_wait(&ep.c, call, p->ticket,
 						  shmemdi_limit_default(ep.c.ctx, ep.c.pe));

@@ -10,6 +10,8 @@ made: tests/weaken makes them, at every call that orders."""
 ROOM = ("shmemdi_sq_wait_room(shmemdi_ref(c), call, reserved->resv, "
         "shmemdi_sq_space_index(c, reserved))")
 PUT_LEADER = "shmemdi_nic_put_leader(&target.ep, op.call, &put)"
+LANES_SUBMIT = ("shmemdi_sq_submit(c, reserved, how, "
+                "shmemdi_thread_zero(reserved->line.path))")
 WORD_LANES = "SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_lanes)(shmemdi_ref(&ep->c), call, word, how)"
 
 # name, what is wrong, file, where, test program, test. rma.evens: test_rma on teams of two PEs
@@ -299,8 +301,7 @@ MISTAKES = [
      "&& at_call)",
      "ring_cost", "costs"),
     ("LANES_TICKET", "publish: lanes that wait do not wait for their CQE",
-     "impl/post.h", "{{ticket = shmemdi_sq_submit(c, reserved, how)|"
-     "shmemdi_sq_submit(c, reserved, how)}};",
+     "impl/post.h", "{{ticket = %s|%s}};" % ((LANES_SUBMIT,) * 2),
      "ring_when", "lanes_wait_together"),
     ("STRIDE_FLUSH", "put with signal at the stride: stores do not wait for RDMA before them",
      "impl/xport.h", ": {{ctx->n_strided_puts_with_signal|ctx->n_strided}});",

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The porting contract: every primitive that device code may use, what it orders, for whom, on
- * which memory. cuda.h (PTX) and cpu.h (emulator), with cpu_checks.h for section 10, bulk_cuda.h
- * and bulk_cpu.h for section 11, implement exactly this list; no other device header contains asm,
- * a CUDA builtin or a raw atomic. Device code in the others calls no primitives but these.
+ * which memory. cuda.h (PTX) and cpu.h (emulator), with cpu_bits.h for section 9, cpu_checks.h for
+ * section 10, bulk_cuda.h and bulk_cpu.h for section 11, implement exactly this list; no other
+ * device header contains asm, a CUDA builtin or a raw atomic. Device code in the others calls no
+ * primitives but these.
  *
  * Words used below
  *   cta, gpu, sys   the threads a strong access synchronises with: this block, this GPU, every
@@ -43,7 +44,8 @@
  *   uint64_t shmemd_arch_ld_mmio_u64(const void *p)     relaxed, in an access of its own: never
  *   void shmemd_arch_st_mmio_u64(void *p, uint64_t v)   merged, repeated or delayed by caches. For
  *                                                       doorbells, and where posters of a channel
- *                                                       hand on the turn (impl/sq.h)
+ *                                                       hand on the turn (impl/sq.h). Of a load
+ *                                                       ptxas may omit bytes that are not used
  *
  * 4. Fences, named for their use (the name is the documentation). If nothing else is said they
  *    acquire and release at system scope. They are cumulative: they cover what happened before in
@@ -141,9 +143,10 @@
  * 9. Bits, and the compiler
  *   uint32_t shmemd_arch_bswap32(uint32_t v)
  *   uint32_t shmemd_arch_permute_bytes(uint32_t v, uint32_t selector)
- *                                        byte i of the result is the byte of v whose number is
- *                                        hexadecimal digit i of the selector (digit 0 is the last
- *                                        one), 0 to 3; for digit 4 it is 0. One instruction
+ *                                        byte i of the result, counted from the lowest: the byte
+ *                                        of v whose number, 0 to 3, stands in bits 4 * i to
+ *                                        4 * i + 3 of the selector; 0 if 4 stands there. One
+ *                                        instruction
  *   uint32_t shmemd_arch_low_bits(uint32_t v, uint32_t n)   the low n bits of v, n < 32. One
  *                                        instruction; a mask takes three
  *   uint64_t shmemd_arch_mad_wide(uint32_t a, uint32_t b, uint64_t c)

@@ -551,6 +551,8 @@ SHMEMD_FN void shmemd_arch_st_wqe(void *p, uint32_t w0, uint32_t w1, uint32_t w2
 	shmemd_arch_st_data_v16(p, v);
 }
 
+/* 9. Bits, and the compiler */
+
 #include <shmem_dev/arch/cpu_bits.h>
 
 #endif

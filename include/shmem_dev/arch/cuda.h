@@ -45,8 +45,8 @@
  * a trip over the network. ptxas allocates the registers of a function that it knows together with
  * its caller's, disjoint: in a kernel limited to 64 registers the frequent path then spills for
  * those of f. A call through a pointer whose value ptxas does not know follows the ABI: the
- * function saves what it needs. Only for functions of the NIC path: every kernel that makes such a
- * call holds a copy of all functions that are called so. */
+ * function saves what it needs. Only in units that have the NIC path: every kernel that makes such
+ * a call holds a copy of all functions that are called so. */
 template <typename function_t>
 static __device__ __forceinline__ function_t *shmemdi_arch_indirect(function_t *f)
 {

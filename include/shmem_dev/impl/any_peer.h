@@ -200,7 +200,9 @@ SHMEMD_FN_ANY_PEER int shmemdi_put_post(shmemdi_ep_t ep, shmemdi_call_t call, sh
 {
 	shmemdi_ticket_t ticket;
 	int must_wait;
-	int status = shmemdi_nic_put_post(&ep, call, &put, &reserved, keys, &ticket, &must_wait);
+	int status =
+		shmemdi_nic_put_post(&ep, call, &put, &reserved, keys,
+				     shmemdi_thread_zero(reserved.line.path), &ticket, &must_wait);
 
 	if (must_wait)
 		status = SHMEMD_ARCH_INDIRECT(shmemdi_cq_wait)(

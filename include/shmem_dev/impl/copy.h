@@ -253,9 +253,11 @@ SHMEMD_FN_CALL void shmemdi_copy_any(shmemd_group_t g, char *dst, const char *sr
 	}
 }
 
-/* With the NIC path inline a direct call would keep its registers from the loops that post: a
- * kernel of 32 warps spilled two registers, and a put took 2 % longer (H200). */
-#ifdef SHMEMD_NIC_INLINE
+/* ptxas gives a function that is called directly registers of its own, which the loops of its
+ * callers then lack. With the NIC path inline a kernel of 32 warps that post spilled two registers
+ * for shmemdi_copy_any, and a put took 2 % longer (H200). Called through a pointer it is in every
+ * kernel with the NIC path, 11.5 KB also where nothing is copied. */
+#if defined(SHMEMD_NIC_INLINE) && !defined(SHMEMD_NO_NIC)
 #define SHMEMDI_COPY_ANY SHMEMD_ARCH_INDIRECT(shmemdi_copy_any)
 #else
 #define SHMEMDI_COPY_ANY shmemdi_copy_any

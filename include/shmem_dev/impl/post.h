@@ -272,9 +272,10 @@ SHMEMD_FN shmemdi_ticket_t shmemdi_lanes_submit(const shmemdi_chan_t *c, shmemdi
 
 	shmemdi_lanes_sync(lanes);
 	if (lanes.is_leader && at_call) {
-		ticket = shmemdi_sq_submit(c, reserved, how);
+		ticket = shmemdi_sq_submit(c, reserved, how,
+					   shmemdi_thread_zero(reserved->line.path));
 	} else if (lanes.is_leader) {
-		shmemdi_sq_count(c, reserved);
+		shmemdi_sq_count(c, reserved, shmemdi_thread_zero(reserved->line.path));
 		ticket.word = shmemdi_sq_submit_any(*c, shmemdi_sq_written(reserved), how);
 	}
 	shmemdi_lanes_sync(lanes);

@@ -247,7 +247,7 @@ SHMEMD_FN int shmemdi_nic_word_post(const shmemdi_ep_t *ep, shmemdi_call_t call,
 								   how, reserved->resv);
 	(void)shmemdi_sq_begin(reserved);
 	shmemdi_nic_word_wqe(ep, reserved, 0, 0, word, is_amo, keys);
-	(void)shmemdi_sq_submit(&ep->c, reserved, how);
+	(void)shmemdi_sq_submit(&ep->c, reserved, how, shmemdi_thread_zero(reserved->line.path));
 	return SHMEMD_OK;
 }
 
@@ -397,7 +397,7 @@ SHMEMD_FN int shmemdi_nic_put_hand_over(const shmemdi_ep_t *ep, shmemdi_call_t c
  * shmemdi_nic_put_hand_over has waited. */
 SHMEMD_FN int shmemdi_nic_put_post(const shmemdi_ep_t *ep, shmemdi_call_t call,
 				   const shmemdi_put_t *put, shmemdi_reservation_t *reserved,
-				   shmemdi_put_keys_t keys, shmemdi_ticket_t *ticket,
+				   shmemdi_put_keys_t keys, uint32_t zero, shmemdi_ticket_t *ticket,
 				   int *must_wait)
 {
 	*must_wait = 0;
@@ -410,7 +410,7 @@ SHMEMD_FN int shmemdi_nic_put_post(const shmemdi_ep_t *ep, shmemdi_call_t call,
 	shmemdi_nic_data_wqe(ep, reserved, 0, put, keys);
 	if (put->sig.op >= 0)
 		shmemdi_nic_signal_wqe(ep, reserved, 1, put->sig, keys);
-	*ticket = shmemdi_sq_submit(&ep->c, reserved, put->how);
+	*ticket = shmemdi_sq_submit(&ep->c, reserved, put->how, zero);
 	*must_wait = put->how.needs_ticket;
 	return SHMEMD_OK;
 }
@@ -436,7 +436,8 @@ SHMEMD_FN int shmemdi_nic_put_leader(const shmemdi_ep_t *ep, shmemdi_call_t call
 	 */
 	if (SHMEMD_ARCH_UNLIKELY(zero))
 		return SHMEMD_OK;
-	status = shmemdi_nic_put_post(ep, call, put, &reserved, keys, &ticket, &must_wait);
+	status = shmemdi_nic_put_post(ep, call, put, &reserved, keys,
+				      shmemdi_path_zero(reserved.line.path), &ticket, &must_wait);
 	if (!must_wait)
 		return status;
 	return shmemdi_cq_look_and_wait(&ep->c, call, ticket,

@@ -158,10 +158,25 @@ SHMEMD_FN char *shmemdi_cqe(const shmemdi_chan_t *c, uint64_t queue, uint32_t cq
 	       (size_t)shmemd_arch_low_bits(cqe, SHMEMD_LOG_DEPTH(c->geometry)) * SHMEMD_CQE_NBYTES;
 }
 
-/* 0, as shmemd_arch_opaque_zero, from a path word that the caller has loaded: bit 7 is 0 in all. */
+/* 0, for the operands of atomics on the counters of a channel, as shmemd_arch_opaque_zero, but
+ * without reading a special register: bit 7 is 0 in all path words. For the leader of a group, and
+ * in functions that are not inlined. */
 SHMEMD_FN uint32_t shmemdi_path_zero(uint64_t path)
 {
 	return (uint32_t)path & 0x80;
+}
+
+/* The same for threads that post for themselves. If their code is inlined, the address of the path
+ * word may be equal in all lanes; ptxas then takes the word for equal, too, and adds up their
+ * atomics. */
+SHMEMD_FN uint32_t shmemdi_thread_zero(uint64_t path)
+{
+#ifdef SHMEMD_NIC_INLINE
+	(void)path;
+	return shmemd_arch_opaque_zero();
+#else
+	return shmemdi_path_zero(path);
+#endif
 }
 
 /* Ring by the register. is_on_gpu is a constant at each call, so that the code has one branch for
@@ -199,9 +214,9 @@ SHMEMD_FN void shmemdi_ring_by_register(const shmemdi_chan_t *c, uint64_t path, 
 
 /* Ring for all WQEBBs before `end`: those that are published, and those that the caller, in its
  * turn, publishes next. On a path one thread at a time rings, each time with a later `end`. The
- * path is not that of a proxy. */
+ * path is not that of a proxy. zero: shmemdi_path_zero, or shmemdi_thread_zero. */
 SHMEMD_FN void shmemdi_ring_nic(const shmemdi_chan_t *c, uint64_t path, uint64_t queue,
-				uint64_t doorbell, uint32_t end)
+				uint64_t doorbell, uint32_t end, uint32_t zero)
 {
 	uint32_t index = shmemdi_qp_index(path, end);
 
@@ -209,7 +224,7 @@ SHMEMD_FN void shmemdi_ring_nic(const shmemdi_chan_t *c, uint64_t path, uint64_t
 		shmemdi_ring_by_register(c, path, queue, doorbell, index, 1);
 	else
 		shmemdi_ring_by_register(c, path, queue, doorbell, index, 0);
-	shmemd_arch_red_add_u64(&c->ch->doorbells, 1 + shmemdi_path_zero(path));
+	shmemd_arch_red_add_u64(&c->ch->doorbells, 1 + zero);
 }
 
 /* The same on any path. The proxy is a thread of the host that polls a word. */
@@ -217,7 +232,7 @@ SHMEMD_FN_CALL void shmemdi_ring(const shmemdi_chan_t *c, uint64_t path, uint64_
 				 uint64_t doorbell, uint32_t end)
 {
 	if (!(path & SHMEMD_PATH_PROXY)) {
-		shmemdi_ring_nic(c, path, queue, doorbell, end);
+		shmemdi_ring_nic(c, path, queue, doorbell, end, shmemdi_path_zero(path));
 		return;
 	}
 	shmemd_arch_fence_before_record();

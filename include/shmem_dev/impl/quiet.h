@@ -61,7 +61,7 @@ SHMEMD_FN int shmemdi_flush_read(const shmemdi_ep_t *ep, shmemdi_call_t call)
 	if (status != SHMEMD_OK)
 		return status;
 	shmemdi_flush_write(ep, &reserved, keys);
-	shmemdi_sq_count(&ep->c, &reserved);
+	shmemdi_sq_count(&ep->c, &reserved, shmemdi_thread_zero(reserved.line.path));
 	word = shmemdi_sq_submit_any(ep->c, shmemdi_sq_written(&reserved), how);
 	/* Not published: the channel has failed, and `flush` names an earlier READ. */
 	return word & SHMEMDI_TICKET_VOID ? shmemdi_channel_status(&ep->c) : SHMEMD_OK;

@@ -103,9 +103,10 @@ SHMEMD_FN uint64_t shmemdi_sq_reserve_word(const shmemdi_chan_t *c, uint32_t wqe
 	return shmemd_arch_atom_add_u64(&c->ch->resv, SHMEMD_RESV_ADD(wqebbs, requests) + zero);
 }
 
-/* 0, as shmemd_arch_opaque_zero: the address is a multiple of 128. The other one reads a special
- * register, for which the reservation would wait. Not for threads that post for themselves: with a
- * uniform address ptxas would add up their atomics. */
+/* 0, as shmemd_arch_opaque_zero, for the thread that reserves for its group: the address of a
+ * channel is a multiple of 128. A special register, which shmemd_arch_opaque_zero reads, would
+ * delay the reservation. Threads that post for themselves need it: the address may be equal in all
+ * lanes, and with an equal operand ptxas would add up their atomics. */
 SHMEMD_FN uint32_t shmemdi_leader_zero(const shmemdi_chan_t *c)
 {
 	return (uint32_t)(uintptr_t)c->ch & 0x40;
@@ -211,11 +212,12 @@ SHMEMD_FN void shmemdi_sq_write(const shmemdi_chan_t *c, const shmemdi_reservati
 				   q->w[16], q->w[17], q->w[18], q->w[19]);
 }
 
-/* Turn. Posters hand it on by `ready` and by marks. They store these words, and a poster that has
- * or awaits the turn loads them, and `resv`, by accesses that caches neither hold nor delay. With
- * 32 warps on one channel a put that rings took 231 ns so, and 253 by other strong accesses; if
- * deferred, 215 and 227. With only the loads like this: 264 and 233; only the stores: 249 and 222
- * (H200). The cause is not known. */
+/* Turn. A poster publishes by a store to `ready`, and leaves a mark if it has to wait for its turn.
+ * These stores are .mmio accesses, and so are the loads of `ready`, `path`, `resv` and the marks by
+ * a poster that waits for its turn, or has waited. In runs of one day on H200s, 32 warps on one
+ * channel took 226 to 234 ns a put that rings with these accesses, and 249 to 254 with other strong
+ * ones; 209 to 216 and 222 to 230 if the doorbell is deferred. Loads alone gained nothing (264 and
+ * 233), stores alone little (249 and 222). The cause is not known. */
 
 /* What the thread that has the turn will publish. */
 typedef struct shmemdi_turn {
@@ -376,7 +378,7 @@ SHMEMD_FN void shmemdi_sq_advance_ready(const shmemdi_chan_t *c, const shmemdi_t
 	shmemd_arch_st_mmio_u64(&c->ch->ready, (uint64_t)turn->end << 32 | low);
 }
 
-/* The same, with these flags. */
+/* The same, with these flags in place of its own. */
 SHMEMD_FN void shmemdi_sq_set_ready(const shmemdi_chan_t *c, const shmemdi_turn_t *turn,
 				    uint32_t flags)
 {
@@ -505,16 +507,17 @@ SHMEMD_FN shmemdi_written_t shmemdi_sq_written(const shmemdi_reservation_t *rese
 	return at;
 }
 
-SHMEMD_FN void shmemdi_sq_count(const shmemdi_chan_t *c, const shmemdi_reservation_t *reserved)
+SHMEMD_FN void shmemdi_sq_count(const shmemdi_chan_t *c, const shmemdi_reservation_t *reserved,
+				uint32_t zero)
 {
-	shmemd_arch_red_add_u64(&c->ch->requests,
-				reserved->requests + shmemdi_path_zero(reserved->line.path));
+	shmemd_arch_red_add_u64(&c->ch->requests, reserved->requests + zero);
 }
 
-/* Publish what is written, after a begin that succeeded. */
+/* Publish what is written, after a begin that succeeded. zero: shmemdi_path_zero, or
+ * shmemdi_thread_zero. */
 SHMEMD_FN shmemdi_ticket_t shmemdi_sq_submit(const shmemdi_chan_t *c,
 					     const shmemdi_reservation_t *reserved,
-					     shmemdi_how_t how)
+					     shmemdi_how_t how, uint32_t zero)
 {
 	shmemdi_written_t at = shmemdi_sq_written(reserved);
 	shmemdi_turn_t turn = shmemdi_turn_now(&at, how.when);
@@ -522,13 +525,13 @@ SHMEMD_FN shmemdi_ticket_t shmemdi_sq_submit(const shmemdi_chan_t *c,
 						     SHMEMD_READY_EPOCH(at.ready)),
 				   at.queue};
 
-	shmemdi_sq_count(c, reserved);
+	shmemdi_sq_count(c, reserved, zero);
 	if (SHMEMD_ARCH_UNLIKELY(!shmemdi_sq_is_plain(&at, how.when))) {
 		ticket.word = SHMEMD_ARCH_INDIRECT(shmemdi_sq_submit_any)(*c, at, how);
 	} else if (how.when == SHMEMD_RING_DEFERRED) {
 		shmemdi_sq_publish_unrung(c, &at, &turn);
 	} else {
-		shmemdi_ring_nic(c, at.path, at.queue, at.doorbell, at.end);
+		shmemdi_ring_nic(c, at.path, at.queue, at.doorbell, at.end, zero);
 		shmemdi_sq_advance_ready(c, &turn); /* RUNG is set in it already */
 	}
 	return ticket;

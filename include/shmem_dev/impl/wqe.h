@@ -41,6 +41,7 @@ SHMEMD_FN uint32_t shmemdi_wqe_index(uint64_t index)
 	return shmemd_arch_permute_bytes((uint32_t)index, 0x4014);
 }
 
+/* opmod, opcode: one byte each. */
 SHMEMD_FN void shmemdi_wqe_control(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, uint32_t opmod,
 				   uint32_t opcode, uint32_t ds)
 {

@@ -141,7 +141,7 @@ static void switch_in_turn(const ring_pe_t *p)
 	shmemdi_nic_signal_wqe(&ep, &reserved, 0,
 			       shmemdi_signal((uint64_t *)(void *)word, 2, SHMEMD_SIGNAL_SET),
 			       keys);
-	shmemdi_sq_submit(&ep.c, &reserved, shmemdi_how(SHMEMD_RING_DEFAULT, 0));
+	shmemdi_sq_submit(&ep.c, &reserved, shmemdi_how(SHMEMD_RING_DEFAULT, 0), 0);
 }
 
 static void note_sent(void)
