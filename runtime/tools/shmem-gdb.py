@@ -186,7 +186,7 @@ def path_text(c):
     record = "no doorbell record" if low & 2 else "doorbell record"
     status = bits(c.path, 8, 15)
     return f"epoch {c.path >> 56}, QP {c.qpn():#x}, base {c.base()}, " \
-        f"key columns {low & 1} (own) and {low >> 3 & 1} (peer's), {record}, {ringer}, " + \
+        f"key columns {low >> 4 & 1} (own) and {low >> 3 & 1} (peer's), {record}, {ringer}, " + \
         (f"failed: ERR_{STATUS.get(status, status)}" if status else "not failed")
 
 
