@@ -320,7 +320,7 @@ MISTAKES = [
      "impl/queue.h", "(record, {{shmemd_arch_permute_bytes(index, 0x0144)|index & 0xffff}})",
      "ring_cost", "costs"),
     ("RECORD_NONE", "ring: the record of a queue that has one is not written",
-     "impl/queue.h", "if ({{(uint32_t)path & SHMEMD_PATH_NO_RECORD|1}})",
+     "impl/queue.h", "if ({{!((uint32_t)path & SHMEMD_PATH_NO_RECORD)|0}})",
      "ring_full", "more_posters_than_wqebbs"),
     # Completion
     ("OPCODE", "completion: an error counts as success",
