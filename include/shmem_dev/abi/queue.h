@@ -82,10 +82,11 @@
 #define SHMEMD_DONE_INDEX(word) ((uint64_t)(word) >> 17)
 #define SHMEMD_DONE_CQES(word) ((uint32_t)((word) >> 1) & 0xffff)
 
-/* Path word: bits 1-6 SHMEMD_PATH_*; 0 and 7 always 0 (of a 64-bit word nvcc tests bit 0 with three
- * instructions, any other with one); 8-15 shmemd_status for which the channel sends nothing any
- * more, 0: none; 16-31 base: index of the WQEBB that the queue pair counts as 0, mod 2^16; 32-55
- * number of the queue pair, its bytes as in a WQE; 56-63 epoch. */
+/* Path word: bits 1-6 SHMEMD_PATH_*; bits 0 and 7 are always 0; 8-15 shmemd_status for which the
+ * channel sends nothing any more, 0: none; 16-31 base: index of the WQEBB that the queue pair
+ * counts as 0, mod 2^16; 32-55 number of the queue pair, its bytes as in a WQE; 56-63 epoch. No
+ * flag is in bit 0: nvcc tests that bit of a 64-bit word with three instructions, any other with
+ * one. */
 #define SHMEMD_PATH_NO_RECORD 2u    /* the NIC takes the producer index from the doorbell itself */
 #define SHMEMD_PATH_PROXY 4u        /* a host thread rings: `doorbell` is the word it watches */
 #define SHMEMD_PATH_PEER_STANDBY 8u /* column of the keys of the peer's memory: its port */

@@ -255,8 +255,8 @@ SHMEMD_FN_CALL void shmemdi_copy_any(shmemd_group_t g, char *dst, const char *sr
 
 /* ptxas gives a function that is called directly registers of its own, which the loops of its
  * callers then lack. With the NIC path inline a kernel of 32 warps that post spilled two registers
- * for shmemdi_copy_any, and a put took 2 % longer (H200). Called through a pointer it is in every
- * kernel with the NIC path, 11.5 KB also where nothing is copied. */
+ * for shmemdi_copy_any, and a put took 2 % longer (H200). Called through a pointer, the function is
+ * in every kernel with the NIC path, 11.5 KB even where nothing is copied. */
 #if defined(SHMEMD_NIC_INLINE) && !defined(SHMEMD_NO_NIC)
 #define SHMEMDI_COPY_ANY SHMEMD_ARCH_INDIRECT(shmemdi_copy_any)
 #else

@@ -374,7 +374,8 @@ SHMEMD_FN_CALL int shmemdi_nic_put_lanes(shmemdi_ref_t ref, shmemdi_call_t call,
  *
  * The caller's test (shmemdi_is_simple) ends a basic block before the keys are loaded: ptxas orders
  * instructions within a basic block, and would otherwise issue the reservation behind all that the
- * test and the addresses of the keys need, some 40 instructions. */
+ * test and the addresses of the keys need, some 40 instructions. zero: as for
+ * shmemdi_sq_reserve_word. */
 SHMEMD_FN void shmemdi_nic_put_reserve(const shmemdi_ep_t *ep, const shmemdi_put_t *put,
 				       shmemdi_reservation_t *reserved, uint32_t zero)
 {
@@ -394,7 +395,7 @@ SHMEMD_FN int shmemdi_nic_put_hand_over(const shmemdi_ep_t *ep, shmemdi_call_t c
 
 /* Post a simple put that has been reserved for, with its keys. Sets *must_wait if the caller must
  * wait for the CQE that *ticket names: if the put blocks and has not taken the slow path, on which
- * shmemdi_nic_put_hand_over has waited. */
+ * shmemdi_nic_put_hand_over has waited. zero: as for shmemdi_sq_submit. */
 SHMEMD_FN int shmemdi_nic_put_post(const shmemdi_ep_t *ep, shmemdi_call_t call,
 				   const shmemdi_put_t *put, shmemdi_reservation_t *reserved,
 				   shmemdi_put_keys_t keys, uint32_t zero, shmemdi_ticket_t *ticket,

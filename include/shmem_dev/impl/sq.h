@@ -113,7 +113,7 @@ SHMEMD_FN uint32_t shmemdi_leader_zero(const shmemdi_chan_t *c)
 }
 
 /* Reserve, and take the snapshot. The results are first needed by shmemdi_sq_needs_slow_path: loads
- * that the caller issues before that overlap with these. */
+ * that the caller issues before that overlap with these. zero: as for shmemdi_sq_reserve_word. */
 SHMEMD_FN void shmemdi_sq_reserve(const shmemdi_chan_t *c, shmemdi_reservation_t *reserved,
 				  uint32_t wqebbs, uint32_t requests, uint32_t zero)
 {
@@ -212,12 +212,13 @@ SHMEMD_FN void shmemdi_sq_write(const shmemdi_chan_t *c, const shmemdi_reservati
 				   q->w[16], q->w[17], q->w[18], q->w[19]);
 }
 
-/* Turn. A poster publishes by a store to `ready`, and leaves a mark if it has to wait for its turn.
- * These stores are .mmio accesses, and so are the loads of `ready`, `path`, `resv` and the marks by
- * a poster that waits for its turn, or has waited. In runs of one day on H200s, 32 warps on one
- * channel took 226 to 234 ns a put that rings with these accesses, and 249 to 254 with other strong
- * ones; 209 to 216 and 222 to 230 if the doorbell is deferred. Loads alone gained nothing (264 and
- * 233), stores alone little (249 and 222). The cause is not known. */
+/* Turn. A poster publishes by a store to `ready`; one that has to wait for its turn may store a
+ * mark before. These stores are .mmio accesses, and so are the loads of `ready`, `path`, `resv` and
+ * the marks by a poster that waits for its turn, or has waited. In runs of one day on H200s, 32
+ * warps on one channel took 226 to 234 ns a put that rings with these accesses (245 with two other
+ * variants of the code before them), and 249 to 254 with other strong ones; 209 to 216 (223) and
+ * 222 to 230 if the doorbell is deferred. Loads alone gained nothing (264 and 233), stores alone
+ * little (249 and 222). The cause is not known. */
 
 /* What the thread that has the turn will publish. */
 typedef struct shmemdi_turn {
