@@ -62,10 +62,9 @@ static int print_channel(shmemh_t *job, int pe, int k)
 	RUN_TRY(job, shmemh_channel_counters(job, pe, k, &c));
 	if (c.requests == 0)
 		return 0;
-	printf("%7d  %7d  %8llu  %7llu  %11.2f  %9llu  %9llu\n", pe, k,
-	       (unsigned long long)c.requests, (unsigned long long)c.posted,
-	       (double)c.posted / (double)c.requests, (unsigned long long)c.doorbells,
-	       (unsigned long long)c.completed);
+	printf("%7d  %7d  %8llu  %7llu  %11.2f  %9llu\n", pe, k, (unsigned long long)c.requests,
+	       (unsigned long long)c.posted, (double)c.posted / (double)c.requests,
+	       (unsigned long long)c.doorbells);
 	return 0;
 }
 
@@ -75,7 +74,7 @@ int run_print_channels(shmemh_t *job)
 
 	if (shmemh_my_pe(job) != 0 || shmemh_channels(job) == 0)
 		return 0;
-	printf("  to PE  channel  requests   WQEBBs  per request  doorbells  completed\n");
+	printf("  to PE  channel  requests   WQEBBs  per request  doorbells\n");
 	for (pe = 0; pe < shmemh_n_pes(job); pe++) {
 		for (k = 0; k < shmemh_channels(job); k++) {
 			if (print_channel(job, pe, k) != 0)

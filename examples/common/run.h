@@ -65,8 +65,8 @@ int run_host_alloc(void **ptr, size_t nbytes);
 void run_host_free(void *ptr);
 
 /* Convert the result of shmemd_launch, shmemd_stream_sync or a CUDA call to a code that
- * shmemh_strerror knows: 0; on a GPU SHMEMD_STATUS_CUDA plus the cudaError_t; in the emulator
- * SHMEMH_ERR_SYSTEM. Prints a line if it is not 0. */
+ * has a sentence in shmemh_strerror: 0; on a GPU SHMEMD_STATUS_CUDA plus the cudaError_t; in the
+ * emulator SHMEMH_ERR_SYSTEM. Prints a line if it is not 0. */
 int run_device(int code);
 
 /* A stream for launches. Returns like run_copy. */
@@ -74,8 +74,7 @@ int run_stream_open(shmemd_stream_t *stream);
 void run_stream_close(shmemd_stream_t stream);
 
 /* On PE 0, if the job has channels: print the counters of this PE's channels, a line for each that
- * was used. `completed` may lag: a thread that polls only the CQE of its own request does not add
- * to it (shmem_host/device.h). Returns 0, or 1 after printing a line to stderr. */
+ * was used. Returns 0, or 1 after printing a line to stderr. */
 int run_print_channels(shmemh_t *job);
 
 /* Wall clock in microseconds, from an arbitrary start. */

@@ -132,8 +132,8 @@ SHMEMD_FN void shmemd_atomic_inc_u64(const shmemd_ctx_t *ctx, uint64_t *dst, int
  * Errors   ERR_UNREACHABLE, ERR_NO_ATOMICS; check builds: ERR_BAD_PE, ERR_NOT_SYMMETRIC,
  *          ERR_UNALIGNED. After one of these errors nothing was updated; for errors by NIC see the
  *          top.
- * Source   OpenSHMEM 1.5, atomic memory operations; the value comes through a pointer so that
- *          errors can be told.
+ * Source   OpenSHMEM 1.5, atomic memory operations; the value comes through a pointer, and
+ *          the status as the result.
  */
 SHMEMD_FN int shmemd_atomic_fetch_u32(const shmemd_ctx_t *ctx, uint32_t *old, const uint32_t *src,
 				      int pe SHMEMD_SITE)

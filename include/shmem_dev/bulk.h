@@ -264,7 +264,7 @@ SHMEMD_FN void shmemd_add_tile_bulk_group(const shmemd_ctx_t *ctx, shmemd_group_
  * Callers  each thread that writes to a tile and does not itself take part in posting it, after it
  *          wrote and before it synchronises with the threads that post. Those need not call it: the
  *          functions that post order the accesses of their own threads. Also each thread that uses
- *          the engine by code of its own, after the wait or sync which told it of the data.
+ *          the engine by code of its own, after the wait or sync that announced the data.
  */
 SHMEMD_FN void shmemd_bulk_fence(void)
 {

@@ -26,8 +26,8 @@
  *          heap takes a WQE for each 28 bytes.
  * nbytes   0 or more; 0 writes nothing.
  * pe       0 .. n_pes - 1 of the context's team; this PE too.
- * Returns  when src is reusable, in all calling threads. The data is visible at pe after a quiet
- *          here that pe learns of, or with a signal sent after a fence (order.h).
+ * Returns  when src is reusable, in all calling threads. A thread of pe sees the data after it has
+ *          acquired a signal or flag that was sent after a fence or quiet here (order.h).
  * Errors   latched, quiet returns them: ERR_UNREACHABLE; check builds: ERR_BAD_PE,
  *          ERR_NOT_SYMMETRIC, ERR_BAD_ARGUMENT (threads of the group are missing, a thread calls
  *          that is not in it, or lanes pass different arguments). By NIC also ERR_REFUSED,
@@ -227,7 +227,8 @@ SHMEMD_FN void shmemd_p_u64(const shmemd_ctx_t *ctx, uint64_t *dst, uint64_t val
  * pe       0 .. n_pes - 1 of the context's team.
  * Returns  SHMEMD_OK when *value is set. Relaxed: orders nothing else.
  * Errors   ERR_UNREACHABLE; check builds: ERR_BAD_PE, ERR_NOT_SYMMETRIC, ERR_UNALIGNED.
- * Source   OpenSHMEM 1.5 shmem_g; the value comes through a pointer so that errors can be told.
+ * Source   OpenSHMEM 1.5 shmem_g; the value comes through a pointer, and the status as the
+ *          result.
  */
 SHMEMD_FN int shmemd_g_u8(const shmemd_ctx_t *ctx, uint8_t *value, const uint8_t *src,
 			  int pe SHMEMD_SITE)

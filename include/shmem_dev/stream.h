@@ -129,7 +129,7 @@ static inline int shmemd_putmem_signal_on_stream(const shmemd_ctx_t *ctx, void *
  *
  * sig, cmp, value  as shmemd_signal_wait_until.
  * Returns  see the top. The wait ends like that of the device function, also without success: then
- *          the record tells, and the stream goes on.
+ *          the error record has the status, and the stream goes on.
  * Source   NVSHMEM nvshmemx_signal_wait_until_on_stream.
  */
 static inline int shmemd_signal_wait_until_on_stream(const shmemd_ctx_t *ctx, const uint64_t *sig,

@@ -31,8 +31,8 @@
  * nelems   0 or more; 0 writes nothing.
  * pe       0 .. n_pes - 1 of the context's team; this PE too.
  * Returns  when src is reusable, in all calling threads; what is between the elements of dst is
- *          not written. The data is visible at pe after a quiet here that pe learns of, or with a
- *          signal sent after a fence (order.h).
+ *          not written. A thread of pe sees the data after it has acquired a signal or flag that
+ *          was sent after a fence or quiet here (order.h).
  * Errors   latched, quiet returns them: those of shmemd_putmem, and in every build
  *          ERR_BAD_ARGUMENT: a stride below 1, and nothing was written. After an error by NIC
  *          some of the elements may have been written.

@@ -72,7 +72,7 @@ SHMEMD_FN void *shmemd_ptr(const shmemd_ctx_t *ctx, const void *sym, int pe SHME
  *
  * Callers  any thread; reads host memory, about 1 us.
  * Returns  its number in the context's team; -1: none, or this PE itself was cut off from all
- *          (shmemd_failed_cause tells).
+ *          (shmemd_failed_cause returns which).
  */
 SHMEMD_FN int shmemd_failed_pe(const shmemd_ctx_t *ctx)
 {
@@ -85,7 +85,7 @@ SHMEMD_FN int shmemd_failed_pe(const shmemd_ctx_t *ctx)
 /* Why that PE is gone.
  *
  * Callers  any thread; reads host memory, about 1 us.
- * Returns  enum shmemd_cause; SHMEMD_CAUSE_NONE: nobody is gone.
+ * Returns  enum shmemd_cause; SHMEMD_CAUSE_NONE: no PE is gone.
  */
 SHMEMD_FN int shmemd_failed_cause(const shmemd_ctx_t *ctx)
 {

@@ -88,8 +88,8 @@ SHMEMD_FN int shmemd_wait_until_all_vector_for_u64(const shmemd_ctx_t *ctx, cons
  *          So if several hold, a long series of calls returns each of them, but calls that follow
  *          each other closely may return the same one.
  * Errors   those of shmemd_wait_until_all.
- * Source   OpenSHMEM 1.5 shmem_wait_until_any; the index comes through a pointer so that errors can
- *          be told.
+ * Source   OpenSHMEM 1.5 shmem_wait_until_any; the index comes through a pointer, and the status
+ *          as the result.
  */
 SHMEMD_FN int shmemd_wait_until_any_u64(const shmemd_ctx_t *ctx, size_t *index,
 					const uint64_t *ivars, size_t nelems, const int *mask,
@@ -143,8 +143,8 @@ SHMEMD_FN int shmemd_wait_until_any_vector_for_u64(const shmemd_ctx_t *ctx, size
  * ivars, nelems, mask, cmp, value  as shmemd_wait_until_all.
  * Returns  SHMEMD_OK: those elements held.
  * Errors   those of shmemd_wait_until_all.
- * Source   OpenSHMEM 1.5 shmem_wait_until_some; the count comes through a pointer so that errors
- *          can be told.
+ * Source   OpenSHMEM 1.5 shmem_wait_until_some; the count comes through a pointer, and the status
+ *          as the result.
  */
 SHMEMD_FN int shmemd_wait_until_some_u64(const shmemd_ctx_t *ctx, size_t *count,
 					 const uint64_t *ivars, size_t nelems, size_t *indices,

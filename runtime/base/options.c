@@ -279,10 +279,7 @@ static void format_value(const option_t *o, const shmemhi_options_t *opt, char *
 		format_units(*(const uint64_t *)field, time_units, text, text_nbytes);
 		break;
 	case KIND_INT:
-		if (*(const int *)field < 0)
-			snprintf(text, text_nbytes, "-");
-		else
-			snprintf(text, text_nbytes, "%d", *(const int *)field);
+		snprintf(text, text_nbytes, "%d", *(const int *)field);
 		break;
 	case KIND_WORD:
 		format_word(o, *(const int *)field, text, text_nbytes);
@@ -304,13 +301,12 @@ void shmemhi_options_print(const shmemhi_options_t *opt, FILE *out)
 	char value[320];
 	size_t i;
 
-	fprintf(out, "%-22s %-8s %-12s %s\n", "option", "default", "in force", "meaning");
+	fprintf(out, "%-23s %-8s %-12s %s\n", "option", "default", "in force", "meaning");
 	for (i = 0; i < N_OPTIONS; i++) {
 		const option_t *o = &table[i];
-		int is_set = o->dflt[0] != '\0' && strcmp(o->dflt, "-1") != 0;
 
 		format_value(o, opt, value, sizeof(value));
-		fprintf(out, "%-22s %-8s %-12s %s\n", o->name, is_set ? o->dflt : "-", value,
+		fprintf(out, "%-23s %-8s %-12s %s\n", o->name, o->dflt[0] ? o->dflt : "-", value,
 			o->help);
 	}
 }

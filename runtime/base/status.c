@@ -21,9 +21,7 @@ static const struct {
 	{SHMEMD_ERR_NOT_SYMMETRIC, "address range outside the allocations of the symmetric heap"},
 	{SHMEMD_ERR_UNALIGNED, "address not aligned to the size of the word"},
 	{SHMEMD_ERR_COLLECTIVE, "members of the team called different collectives"},
-	{SHMEMD_ERR_BAD_ARGUMENT,
-	 "an argument, or memory that a call uses, is not as required, or threads of a group or "
-	 "blocks of a grid are missing or disagree"},
+	{SHMEMD_ERR_BAD_ARGUMENT, "bad argument"},
 	{SHMEMD_ERR_BAD_CONTEXT, "the context is not filled, or of a team or job that is no more"},
 	{SHMEMD_ERR_REFUSED,
 	 "the NIC or the target refused an operation: key, range, right, alignment or length"},

@@ -8,9 +8,9 @@
 #include "fault/results.h"
 #include "job/job.h"
 
-static shmemhi_fault_policy_t decided(int policy, const char *why)
+static shmemhi_fault_policy_t decided(int policy, bool warns, const char *why)
 {
-	shmemhi_fault_policy_t p = {.policy = policy};
+	shmemhi_fault_policy_t p = {.policy = policy, .warns = warns};
 
 	snprintf(p.why, sizeof p.why, "%s", why);
 	return p;
@@ -19,13 +19,13 @@ static shmemhi_fault_policy_t decided(int policy, const char *why)
 /* By the self-test. */
 static shmemhi_fault_policy_t by_verdict(const shmemhi_fault_facts_t *facts)
 {
-	shmemhi_fault_policy_t p = {.policy = SHMEMH_FAULT_OFF};
+	shmemhi_fault_policy_t p = {.policy = SHMEMH_FAULT_OFF, .warns = true};
 
 	if (facts->is_software)
-		return decided(SHMEMH_FAULT_EXACT, "exact: a stand-by is there, and the NICs are "
-						   "the software adapter");
+		return decided(SHMEMH_FAULT_EXACT, false,
+			       "exact: a stand-by is there, and the NICs are the software adapter");
 	if (facts->verdict == SHMEMHI_PASS)
-		return decided(SHMEMH_FAULT_EXACT,
+		return decided(SHMEMH_FAULT_EXACT, false,
 			       "exact: a stand-by is there, and the NICs passed the self-test");
 	if (facts->verdict == SHMEMHI_FAIL)
 		snprintf(
@@ -44,16 +44,19 @@ static shmemhi_fault_policy_t by_verdict(const shmemhi_fault_facts_t *facts)
 shmemhi_fault_policy_t shmemhi_fault_decide(const shmemhi_fault_facts_t *facts)
 {
 	if (facts->option == SHMEMHI_FT_OFF)
-		return decided(SHMEMH_FAULT_OFF, "off: SHMEMH_FT=off");
+		return decided(SHMEMH_FAULT_OFF, false, "off: SHMEMH_FT=off");
 	if (!facts->has_channels)
-		return decided(SHMEMH_FAULT_OFF, "off: no PE is reached by a NIC");
+		return decided(SHMEMH_FAULT_OFF, false, "off: no PE is reached by a NIC");
+	if (facts->is_emulated)
+		return decided(SHMEMH_FAULT_OFF, facts->option == SHMEMHI_FT_EXACT,
+			       "off: the emulator runs all PEs and NICs in one thread");
 	if (facts->option == SHMEMHI_FT_EXACT)
-		return decided(SHMEMH_FAULT_EXACT,
+		return decided(SHMEMH_FAULT_EXACT, false,
 			       facts->standby ? "exact: SHMEMH_FT=exact"
 					      : "exact: SHMEMH_FT=exact; without a stand-by a "
 						"channel waits for its own port");
 	if (!facts->standby)
-		return decided(SHMEMH_FAULT_OFF,
+		return decided(SHMEMH_FAULT_OFF, true,
 			       "off: no stand-by port: shmem-info --topo shows the ports; "
 			       "SHMEMH_HCA_LIST may exclude one; SHMEMH_FT=exact waits for a port "
 			       "that comes up again");
@@ -84,10 +87,8 @@ int shmemhi_fault_agree(shmemh_t *job, const shmemhi_fault_policy_t *mine, int *
 		else
 			snprintf(job->ft_why, sizeof job->ft_why, "PE %d: %s", pe, all[pe].why);
 		shmemhi_log(&job->log,
-			    *policy == SHMEMH_FAULT_OFF && job->pe == 0 &&
-					    job->opt.ft != SHMEMHI_FT_OFF && job->ib
-				    ? SHMEMHI_WARN
-				    : SHMEMHI_INFO,
+			    job->pe == 0 && pe < job->n_pes && all[pe].warns ? SHMEMHI_WARN
+									     : SHMEMHI_INFO,
 			    "fail-over is %s", job->ft_why);
 	}
 	free(all);

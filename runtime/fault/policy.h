@@ -19,6 +19,7 @@ typedef struct shmemhi_fault_facts {
 	int option;          /* SHMEMHI_FT_* */
 	bool has_channels;   /* some PE is reached by a NIC */
 	const char *standby; /* port, as mlx5_1:1; NULL: there is none */
+	bool is_emulated;    /* by the emulator, one thread runs all PEs and NICs */
 	bool is_software;    /* the NICs are the software adapter's, which is tested with the
 				library */
 	int verdict;         /* shmemhi_fault_verdict of the NICs of both ports, the worse one */
@@ -27,6 +28,7 @@ typedef struct shmemhi_fault_facts {
 
 typedef struct shmemhi_fault_policy {
 	int policy;                         /* enum shmemh_fault_policy */
+	bool warns;                         /* it is off, and the user can change that */
 	char why[SHMEMHI_FAULT_WHY_NBYTES]; /* one line; if it is off, mostly what to do */
 } shmemhi_fault_policy_t;
 
@@ -34,8 +36,8 @@ typedef struct shmemhi_fault_policy {
 shmemhi_fault_policy_t shmemhi_fault_decide(const shmemhi_fault_facts_t *facts);
 
 /* The job's policy: EXACT if all PEs decided so, else OFF with the line of the lowest one that did
- * not; kept for shmemh_fault_policy. All PEs log the line; PE 0 as a warning if fail-over is off
- * though NICs are in use and SHMEMH_FT is not off. Collective.
+ * not; kept for shmemh_fault_policy. All PEs log the line; PE 0 as a warning if that PE says so.
+ * Collective.
  *
  * policy   receives enum shmemh_fault_policy, the same on all PEs.
  * Returns  SHMEMH_OK; ERR_NO_MEMORY; as shmemhi_allgather. */

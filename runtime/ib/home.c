@@ -244,6 +244,7 @@ static int decide_fault_policy(shmemh_t *job, shmemhi_ib_t *ib, const choosing_t
 	shmemhi_fault_facts_t facts = {.option = job->opt.ft,
 				       .has_channels = true,
 				       .standby = standby[0] ? standby : NULL,
+				       .is_emulated = shmemhi_ib_is_emulated(ib),
 				       .is_software = ib->lib.bind_dmabuf != NULL,
 				       .verdict = verdict_of(ib, &ib->home_port),
 				       .nic = ib->home_port.name};
@@ -256,9 +257,6 @@ static int decide_fault_policy(shmemh_t *job, shmemhi_ib_t *ib, const choosing_t
 		facts.nic = other.name;
 	}
 	mine = shmemhi_fault_decide(&facts);
-	if (shmemhi_ib_is_emulated(ib))
-		mine = (shmemhi_fault_policy_t){
-			SHMEMH_FAULT_OFF, "off: the emulator runs all PEs and NICs in one thread"};
 	status = shmemhi_fault_agree(job, &mine, &policy);
 	if (status == SHMEMH_OK && policy == SHMEMH_FAULT_EXACT)
 		status = shmemhi_agree(job, shmemhi_failover_new(job, ib));

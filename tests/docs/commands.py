@@ -19,7 +19,7 @@ NO_NIC = "no test: needs a ConnectX adapter"
 OTHERS = {
     ("README.md", "./dev demo"):
         "`.ci/run` runs ./dev test; the programs of the demo are tests: `examples/CMakeLists.txt`",
-    ("README.md", "RUN_TRACE=gpu.json"): "needs GPUs: `tests/mp/test_call_trace.c` there",
+    ("README.md", "cmake --preset cuda"): "needs GPUs: `tests/mp/test_call_trace.c` there",
     ("README.md", "RUN_TRACE=one.json"): "no test: needs a browser; by hand, for a new picture",
     ("README.md", "cmake --preset plain"): "`tests/install/stage.sh`, `tests/install/pkgconfig.sh`",
     ("README.md", "pip install"): "`tests/packages/python_wheel.sh`, where torch is installed",

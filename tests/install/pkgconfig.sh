@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
 # pkgconfig.sh stage examples: the examples build with only the output of pkg-config, as C, and run;
-# the first one also as CUDA, if nvcc is available.
+# the first one also as CUDA, and the one in plain CUDA, if nvcc is available.
 set -eu
 stage=$1 examples=$2
 work=$(mktemp -d)
@@ -59,6 +59,10 @@ for source in "$examples"/[0-9]*/*.c; do
 	n_built=$((n_built + 1))
 done
 [ "$n_built" -gt 0 ]
+if command -v nvcc >/dev/null; then
+	# shellcheck disable=SC2086
+	nvcc -O2 -arch=sm_90 "$examples/00_plain_cuda/plain_cuda.cu" -o "$work/plain_cuda" $gpu
+fi
 
 # By a Makefile, in a copy: all of them include the same one.
 if command -v make >/dev/null; then

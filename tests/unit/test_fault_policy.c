@@ -23,11 +23,12 @@ static shmemhi_fault_facts_t facts(void)
 }
 
 /* The line says this. */
-static void expect(shmemhi_fault_facts_t f, int policy, const char *words)
+static void expect(shmemhi_fault_facts_t f, int policy, bool warns, const char *words)
 {
 	const shmemhi_fault_policy_t p = shmemhi_fault_decide(&f);
 
 	assert_int_equal(p.policy, policy);
+	assert_int_equal(p.warns, warns);
 	if (!strstr(p.why, words))
 		fail_msg("'%s' is not in '%s'", words, p.why);
 }
@@ -37,26 +38,31 @@ static void decisions(void **state)
 	shmemhi_fault_facts_t f = facts();
 
 	(void)state;
-	expect(f, SHMEMH_FAULT_EXACT, "passed the self-test");
+	expect(f, SHMEMH_FAULT_EXACT, false, "passed the self-test");
 	f.verdict = SHMEMHI_UNKNOWN;
-	expect(f, SHMEMH_FAULT_OFF, "run shmem-info --selftest, or");
+	expect(f, SHMEMH_FAULT_OFF, true, "run shmem-info --selftest, or");
 	f.verdict = SHMEMHI_FAIL;
-	expect(f, SHMEMH_FAULT_OFF, "kind of mlx5_0 failed the self-test");
+	expect(f, SHMEMH_FAULT_OFF, true, "kind of mlx5_0 failed the self-test");
 	f.is_software = true;
-	expect(f, SHMEMH_FAULT_EXACT, "software adapter");
+	expect(f, SHMEMH_FAULT_EXACT, false, "software adapter");
 	f.standby = NULL;
-	expect(f, SHMEMH_FAULT_OFF, "no stand-by port");
+	expect(f, SHMEMH_FAULT_OFF, true, "no stand-by port");
 	f.option = SHMEMHI_FT_EXACT;
-	expect(f, SHMEMH_FAULT_EXACT, "without a stand-by");
+	expect(f, SHMEMH_FAULT_EXACT, false, "without a stand-by");
 	f = facts();
 	f.option = SHMEMHI_FT_EXACT;
 	f.verdict = SHMEMHI_FAIL;
-	expect(f, SHMEMH_FAULT_EXACT, "SHMEMH_FT=exact");
+	expect(f, SHMEMH_FAULT_EXACT, false, "SHMEMH_FT=exact");
 	f.has_channels = false;
-	expect(f, SHMEMH_FAULT_OFF, "no PE is reached by a NIC");
+	expect(f, SHMEMH_FAULT_OFF, false, "no PE is reached by a NIC");
+	f = facts();
+	f.is_emulated = true;
+	expect(f, SHMEMH_FAULT_OFF, false, "the emulator runs");
+	f.option = SHMEMHI_FT_EXACT;
+	expect(f, SHMEMH_FAULT_OFF, true, "the emulator runs");
 	f = facts();
 	f.option = SHMEMHI_FT_OFF;
-	expect(f, SHMEMH_FAULT_OFF, "SHMEMH_FT=off");
+	expect(f, SHMEMH_FAULT_OFF, false, "SHMEMH_FT=off");
 }
 
 static void verdicts(void **state)

@@ -288,10 +288,10 @@ static void expect_agreement(int want, const char *why0, const char *why1)
 static void agreements(void **state)
 {
 	(void)state;
-	decided[0] = (shmemhi_fault_policy_t){SHMEMH_FAULT_EXACT, "exact: a"};
-	decided[1] = (shmemhi_fault_policy_t){SHMEMH_FAULT_EXACT, "exact: b"};
+	decided[0] = (shmemhi_fault_policy_t){SHMEMH_FAULT_EXACT, false, "exact: a"};
+	decided[1] = (shmemhi_fault_policy_t){SHMEMH_FAULT_EXACT, false, "exact: b"};
 	expect_agreement(SHMEMH_FAULT_EXACT, "exact: a", "exact: b");
-	decided[1] = (shmemhi_fault_policy_t){SHMEMH_FAULT_OFF, "off: no stand-by port"};
+	decided[1] = (shmemhi_fault_policy_t){SHMEMH_FAULT_OFF, true, "off: no stand-by port"};
 	expect_agreement(SHMEMH_FAULT_OFF, "PE 1: off: no stand-by port", "off: no stand-by port");
 }
 

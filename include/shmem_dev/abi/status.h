@@ -140,8 +140,8 @@ enum shmemd_cause {
 	SHMEMD_CAUSE_NONE = 0,    /* it is there */
 	SHMEMD_CAUSE_DIED = 1,    /* its bootstrap connection broke: process killed, host down */
 	SHMEMD_CAUSE_LEFT = 2,    /* it finalized while others were still in the job */
-	SHMEMD_CAUSE_CUT_OFF = 3, /* this PE lost its own bootstrap connection, and so does not get
-				     to know which of the others live */
+	SHMEMD_CAUSE_CUT_OFF = 3, /* this PE lost its own bootstrap connection, and cannot find
+				     out which other PEs are alive */
 	SHMEMD_CAUSE_NO_PATH = 4  /* fail-over gave up: the PE may be alive, but no path to it was
 				     found, or the device carried out no order, within
 				     SHMEMH_FT_GIVEUP. Its channels end, or have ended: the
