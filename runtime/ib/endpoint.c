@@ -156,25 +156,44 @@ static bool is_not_path_loss(uint32_t syndrome)
 	       syndrome != SHMEMD_SYNDROME_RNR_RETRY_EXC;
 }
 
-/* Syndrome of the first error CQE, by its place, that does not report the loss of a path; 0: there
- * is none. */
-static uint32_t find_refused(const char *cqes, uint32_t depth)
+/* Can only a refused request have moved the queue pair to ERR, if its CQEs report no other error? A
+ * channel to this PE itself has one queue pair, which sends and answers. The request that it
+ * refuses moves it to ERR before the refusal arrives, and so is flushed. On the next path it would
+ * be refused again. */
+static bool refuses_own(const shmemhi_failover_t *s, const shmemhi_endpoint_t *e)
 {
+	return e->link->pe == s->job->pe && e->was_in_error;
+}
+
+/* Syndrome of the CQE that shows that a request was refused; 0: there is none. That is the first
+ * error CQE, by its place, that does not report the loss of a path; and where this PE refuses its
+ * own requests, one that was flushed, unless one ran out of retries. */
+static uint32_t find_refused(const char *cqes, uint32_t depth, bool is_own)
+{
+	uint32_t flushed = 0;
+
 	for (uint32_t i = 0; i < depth; i++) {
 		const char *cqe = cqes + (size_t)i * SHMEMD_CQE_NBYTES;
 		uint32_t syndrome = (uint8_t)cqe[SHMEMD_CQE_SYNDROMES + 7];
 
-		if (opcode_of(tail_of(cqes, i)) == SHMEMD_CQE_REQ_ERR && is_not_path_loss(syndrome))
+		if (opcode_of(tail_of(cqes, i)) != SHMEMD_CQE_REQ_ERR)
+			continue;
+		if (is_not_path_loss(syndrome))
 			return syndrome;
+		if (syndrome == SHMEMD_SYNDROME_WR_FLUSH)
+			flushed = syndrome;
+		else
+			is_own = false;
 	}
-	return 0;
+	return is_own ? flushed : 0;
 }
 
 /* Is there the CQE of the WQE that ends at this index? The last WQE of each reservation asks for
  * one, and flushed ones have one each. -1: the queue cannot be read now. */
-static int has_cqes(shmemhi_failover_t *s, const shmemhi_link_t *link, uint16_t end,
+static int has_cqes(shmemhi_failover_t *s, const shmemhi_endpoint_t *e, uint16_t end,
 		    uint32_t *refused)
 {
+	const shmemhi_link_t *link = e->link;
 	uint32_t depth = s->ib->depth;
 	char *copy = s->ib->has_gpu_queues ? malloc(SHMEMD_QUEUE_RECORD_OFFSET(depth)) : NULL;
 	const char *queue = copy || !s->ib->has_gpu_queues ? read_queue(s, link, copy) : NULL;
@@ -184,7 +203,7 @@ static int has_cqes(shmemhi_failover_t *s, const shmemhi_link_t *link, uint16_t 
 
 	if (last >= 0) {
 		is_there = end_of(queue, tail_of(cqes, (uint32_t)last), depth) == end;
-		*refused = find_refused(cqes, depth);
+		*refused = find_refused(cqes, depth, refuses_own(s, e));
 	}
 	free(copy);
 	return is_there;
@@ -202,7 +221,7 @@ int shmemhi_endpoint_is_drained(shmemhi_failover_t *s, shmemhi_endpoint_t *e, ui
 		e->drain_since = 0; /* posters have published again: CQEs of those WQEs come now */
 		return 0;
 	}
-	is_there = has_cqes(s, e->link, state.sw_wqebbs, refused);
+	is_there = has_cqes(s, e, state.sw_wqebbs, refused);
 	if (is_there)
 		return is_there;
 	if (!e->drain_since)

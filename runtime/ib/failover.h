@@ -100,6 +100,8 @@ typedef struct shmemhi_endpoint {
 	uint8_t is_exposed;              /* counted in shmemhi_own_port_t.n_exposed */
 	uint8_t is_fenced;               /* QUERY is done, or its NIC is dead */
 	uint8_t is_reported;             /* FAULT was given */
+	uint8_t was_in_error;            /* it was given because its queue pair was in ERR, to
+					    which this PE had not moved it */
 	uint8_t is_flushing;             /* flush_ticket is valid */
 	uint64_t flush_ticket, flush_qp; /* n_posted and n_qps of the flusher then */
 	uint64_t connected_at;           /* 0: it is not */

@@ -23,6 +23,7 @@ static bool is_leavable(const shmemhi_endpoint_t *e)
 static bool leave(shmemhi_endpoint_t *e, uint32_t cause, fault_t *f)
 {
 	e->is_reported = 1;
+	e->was_in_error = cause == SHMEMH_FAULT_BY_FLUSH || cause == SHMEMH_FAULT_BY_QP;
 	f->event = (shmemhi_switch_event_t){SHMEMHI_EV_FAULT, e->path, 0};
 	f->cause.kind = cause;
 	return true;

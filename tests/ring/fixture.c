@@ -365,8 +365,10 @@ static uint32_t flags_of(void)
 /* The range of mapped PEs, including this PE. */
 static void fill_mapped(shmemd_ctx_t *c)
 {
-	const uint32_t mapped = plan.mapped | 1u << c->my_pe;
+	const uint32_t mapped = plan.mapped | (plan.own_by_nic ? 0 : 1u << c->my_pe);
 
+	if (!mapped)
+		return;
 	c->first_mapped = __builtin_ctz(mapped);
 	c->mapped_span = (uint32_t)(32 - __builtin_clz(mapped) - c->first_mapped);
 	if (!plan.is_strided)
@@ -426,7 +428,9 @@ static void fill_pe(rig_pe_t *p, int pe)
 	p->heap_committed = (uint64_t)(plan.n_granules - plan.n_uncommitted) * RIG_GRANULE;
 	fill_context(p, pe);
 	for (int i = 0; i < plan.n_pes; i++) {
-		p->peers[i].base = i == pe || plan.mapped >> i & 1 ? rig_pes[i].heap : NULL;
+		p->peers[i].base = plan.mapped >> i & 1 || (i == pe && !plan.own_by_nic)
+					   ? rig_pes[i].heap
+					   : NULL;
 		p->peers[i].world_pe = i;
 	}
 }

@@ -37,6 +37,7 @@ typedef struct rig_plan {
 	uint64_t unregistered;    /* a bit per granule: no PE has a key for it */
 	uint32_t n_uncommitted;   /* granules at a heap's end that are reserved and not committed */
 	uint32_t mapped;          /* a bit per PE: all other PEs have its heap mapped */
+	uint32_t own_by_nic;      /* operations on a PE's own memory use its NIC, too */
 	uint32_t is_strided;      /* of two PEs, both mapped: heaps are at the constant stride */
 	/* SHMEMD_CTX_*, in addition to those that follow from the fields above */
 	uint32_t flags;

@@ -90,6 +90,50 @@ static void bad_key(void **state)
 	}
 }
 
+/* A request of a PE to itself: the same queue pair refuses it, goes to ERR, and flushes it. */
+static void use_own_bad_granule(const void *params)
+{
+	const rig_params_t *p = params;
+	uint64_t *bad = word_of(&p->ctx, BAD_GRANULE), value = 0;
+
+	if (p->pe != 0)
+		return;
+	if (p->arg == 0) {
+		shmemd_p_u64(&p->ctx, bad, 1, 0);
+		CHECK_IS(shmemd_quiet(&p->ctx), SHMEMD_ERR_REFUSED);
+	} else {
+		CHECK_IS(shmemd_g_u64(&p->ctx, &value, bad, 0), SHMEMD_ERR_REFUSED);
+	}
+	CHECK_IS(rig_status(0, 0, 0), SHMEMD_ERR_REFUSED);
+	shmemd_p_u64(&p->ctx, word_of(&p->ctx, 0), 1, 1); /* the channel to PE 1 goes on */
+	CHECK_IS(shmemd_channel_quiet(&p->ctx, 1), SHMEMD_OK);
+}
+
+static void look_own_refusal(void)
+{
+	CHECK_IS(rig_pes[0].error.status, SHMEMD_ERR_REFUSED);
+	CHECK_IS(rig_pes[0].error.pe, 0);
+	CHECK_IS(rig_pes[0].error.value & 0xff, 0x05);
+	CHECK_IS(*word_of(&rig_pes[1].ctx, 0), 1);
+}
+
+static void own_bad_key(void **state)
+{
+	(void)state;
+	for (arg = 0; arg < 2; arg++) {
+		rig_test_t t = {.plan = rig_plan(),
+				.kernel = use_own_bad_granule,
+				.n_blocks = 1,
+				.n_threads = 1,
+				.final_check = look_own_refusal,
+				.arg = arg};
+
+		t.plan.own_by_nic = 1;
+		t.plan.unregistered = 1u << BAD_GRANULE;
+		run_once(&t);
+	}
+}
+
 /* By the blocks of a grid: the first thread of the first block gets by NIC, and all threads of that
  * block return its status. */
 static void get_bad_granule(const void *params)
@@ -417,6 +461,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bad_key),
+		cmocka_unit_test(own_bad_key),
 		cmocka_unit_test(get_of_a_grid),
 		cmocka_unit_test(status_of_a_thread_is_latched),
 		cmocka_unit_test(status_of_lanes_is_latched),

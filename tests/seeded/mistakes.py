@@ -326,6 +326,10 @@ MISTAKES = [
     ("OPCODE", "completion: an error counts as success",
      "impl/cqread.h", "if ({{shmemdi_cqe_opcode(tail) != SHMEMD_CQE_REQ|0}}) { shmemdi_cqe_error",
      "ring_errors", "bad_key"),
+    ("OWN_REFUSAL", "completion: a request that the PE itself refuses counts as a lost path",
+     "impl/cqread.h", "else if ({{syndrome == SHMEMD_SYNDROME_WR_FLUSH && "
+     "c->pe == c->ctx->my_pe|0}})",
+     "ring_errors", "own_bad_key"),
     ("CQE_BUSY", "completion: two threads read CQEs at once",
      "impl/cq.h", "if ({{done & SHMEMD_BUSY || "
      "!shmemd_arch_try_lock(&c->ch->done, done)|0}}) return 0",

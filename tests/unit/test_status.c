@@ -87,7 +87,7 @@ static void a_mistake_has_its_own_words(void **state)
 		{SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_MISTAKE_STRIDE, (uint64_t)-1, 1,
 		 "a stride of -1 elements: at least 1"},
 		{SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_MISTAKE_TEAM, 2, 0, "a team of 2 PEs that is not"},
-		{SHMEMD_ERR_BAD_ARGUMENT, 99, 1, 2, "disagree at user.cu"},
+		{SHMEMD_ERR_BAD_ARGUMENT, 99, 1, 2, "bad argument at user.cu"},
 		{SHMEMD_ERR_BAD_CONTEXT, 0, 0, 0, "no more at user.cu"},
 	};
 
@@ -241,7 +241,7 @@ static void vendor_syndromes_that_are_known(void **state)
 {
 	(void)state;
 	expect_words(8, 0x52, 0x04, "vendor 0x52: unknown local key");
-	expect_words(8, 0xf9, 0x05, "vendor 0xf9: a request before it failed");
+	expect_words(8, 0xf9, 0x05, "vendor 0xf9: a request before it failed, or");
 	expect_words(8, 0x81, 0x15, "vendor 0x81: no answer from the target");
 	expect_words(8, 0x93, 0x13, "vendor 0x93: page fault at the target");
 	expect_words(8, 0x81, 0x13, "vendor 0x81)"); /* has a meaning with 0x15 only */

@@ -32,7 +32,11 @@ SHMEMD_FN uint32_t shmemdi_cqe_wqebbs(const shmemdi_chan_t *c, uint64_t path, ui
 
 /* Record what went wrong, then fail the channel. Where faults of paths are tolerated, the host
  * gets a report, and a lost path fails nothing: what was posted is not complete, and waits for a
- * switch to another path. */
+ * switch to another path.
+ *
+ * A channel to this PE itself has one queue pair, which sends and answers. A request that it
+ * refuses moves it to ERR before the refusal arrives, and so is flushed. Without fail-over nothing
+ * else moves a queue pair to ERR while its first error CQE says flushed. */
 SHMEMD_FN void shmemdi_cqe_error(const shmemdi_chan_t *c, shmemdi_call_t call, const char *cqe,
 				 uint64_t tail)
 {
@@ -45,6 +49,8 @@ SHMEMD_FN void shmemdi_cqe_error(const shmemdi_chan_t *c, shmemdi_call_t call, c
 		shmemdi_report_error(c->ctx, c->ch, shmemdi_report_index(c), cqe);
 		if (status == SHMEMD_ERR_PATH)
 			return;
+	} else if (syndrome == SHMEMD_SYNDROME_WR_FLUSH && c->pe == c->ctx->my_pe) {
+		status = SHMEMD_ERR_REFUSED;
 	}
 	call.op = shmemdi_wqe_op(opcode);
 	if (shmemdi_channel_status(c) == SHMEMD_OK)
