@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-"""Seeded mistakes (mistakes.py; array_, bulk_, check_, copy_, fault_, grid_, packed_, team_, trace_
-and turn_mistakes.py).
+"""Seeded mistakes (mistakes.py; array_, bulk_, check_, completion_, copy_, fault_, grid_, packed_,
+team_, trace_ and turn_mistakes.py).
 
 seeded.py copy DIR   copy the device headers to DIR, and to DIR/runtime those sources of the runtime
                      that have mistakes, with every mistake built in, beside the right code and
@@ -23,6 +23,7 @@ import mistakes
 from array_mistakes import ARRAY_MISTAKES
 from bulk_mistakes import BULK_MISTAKES
 from check_mistakes import CHECK_MISTAKES
+from completion_mistakes import COMPLETION_MISTAKES
 from copy_mistakes import COPY_MISTAKES
 from fault_mistakes import FAULT_MISTAKES
 from grid_mistakes import GRID_MISTAKES
@@ -32,9 +33,9 @@ from trace_mistakes import TRACE_MISTAKES
 from turn_mistakes import TURN_MISTAKES
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
-MISTAKES = (mistakes.MISTAKES + ARRAY_MISTAKES + BULK_MISTAKES + CHECK_MISTAKES + COPY_MISTAKES
-            + FAULT_MISTAKES + GRID_MISTAKES + PACKED_MISTAKES + TEAM_MISTAKES + TRACE_MISTAKES
-            + TURN_MISTAKES)
+MISTAKES = (mistakes.MISTAKES + ARRAY_MISTAKES + BULK_MISTAKES + CHECK_MISTAKES
+            + COMPLETION_MISTAKES + COPY_MISTAKES + FAULT_MISTAKES + GRID_MISTAKES
+            + PACKED_MISTAKES + TEAM_MISTAKES + TRACE_MISTAKES + TURN_MISTAKES)
 SECONDS = 120  # of a test without its mistake
 HANG_SECONDS = 3  # a mistake may hang its test
 SKIPPED = 77  # exit status
