@@ -115,19 +115,16 @@ static bool check_user(int conn)
 	       shmemhi_fd_user_ok(peer.uid, geteuid());
 }
 
-/* Connect without blocking in the Linux kernel: a connect to a full backlog has no deadline. */
-static int connect_until(int conn, const struct sockaddr_un *address, uint64_t deadline_ns)
+/* Returns 0, or -1 with errno. A connect to a full queue fails with EAGAIN: the socket does not
+ * block. */
+static int connect_now(int conn, const struct sockaddr_un *address)
 {
-	while (connect(conn, (const struct sockaddr *)address, sizeof *address) != 0) {
-		if (errno != EAGAIN && errno != EINTR)
-			return -1;
-		if (shmemhi_now() >= deadline_ns) {
-			errno = ETIMEDOUT;
-			return -1;
-		}
-		poll(NULL, 0, RETRY_MS);
-	}
-	return 0;
+	int status;
+
+	do
+		status = connect(conn, (const struct sockaddr *)address, sizeof *address);
+	while (status != 0 && errno == EINTR);
+	return status;
 }
 
 /* This process has no free descriptor, or no memory to record one (base/sockets.h). */
@@ -140,7 +137,7 @@ int shmemhi_fd_connect(const char *path, const shmemhi_peer_hello_t *hello, uint
 		       shmemhi_err_t *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int conn = shmemhi_socket(AF_UNIX, SOCK_SEQPACKET);
+	int conn = shmemhi_socket(AF_UNIX, SOCK_SEQPACKET), failed = -1;
 
 	if (conn < 0) {
 		int error = errno;
@@ -150,16 +147,20 @@ int shmemhi_fd_connect(const char *path, const shmemhi_peer_hello_t *hello, uint
 		return is_no_room(error) ? SHMEMHI_FD_NO_ROOM : -1;
 	}
 	strncpy(address.sun_path, path, sizeof address.sun_path - 1);
-	if (connect_until(conn, &address, deadline_ns) != 0)
-		shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "connect to %s failed: %s", address.sun_path,
-			     strerror(errno));
-	else if (!check_user(conn))
+	if (connect_now(conn, &address) != 0) {
+		bool is_full = errno == EAGAIN;
+
+		shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "connect to %s failed: %s%s", address.sun_path,
+			     strerror(errno),
+			     is_full ? "; its queue is full: raise net.core.somaxconn" : "");
+		failed = is_full ? SHMEMHI_FD_QUEUE_FULL : -1;
+	} else if (!check_user(conn))
 		shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "%s belongs to another user",
 			     address.sun_path);
 	else if (shmemhi_fd_send(conn, hello, sizeof *hello, -1, deadline_ns, err) == SHMEMH_OK)
 		return conn;
 	shmemhi_socket_close(conn);
-	return -1;
+	return failed;
 }
 
 int shmemhi_fd_accept(const shmemhi_listener_t *l,

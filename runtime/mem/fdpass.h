@@ -34,15 +34,20 @@ typedef struct shmemhi_peer_hello {
 /* In place of a descriptor: this process has no free descriptor (ulimit -n), or no memory to record
  * that of a socket. */
 #define SHMEMHI_FD_NO_ROOM (-2)
+/* In place of a connection: as many connections wait to be accepted as the Linux kernel lets (the
+ * least of BACKLOG in fdpass.c and net.core.somaxconn). */
+#define SHMEMHI_FD_QUEUE_FULL (-3)
 
-/* Also removes directories that processes of this user left when they were killed.
+/* In TMPDIR, or in /tmp if there is none or the name of the socket would be too long. Also removes
+ * directories that processes of this user left when they were killed.
  * Returns SHMEMH_OK; ERR_SYSTEM. */
 int shmemhi_listener_open(shmemhi_listener_t *l, shmemhi_err_t *err);
 /* Remove the socket's file and directory; established connections stay. */
 void shmemhi_listener_close(shmemhi_listener_t *l);
 
-/* Connect and send hello. Returns a connection, which shmemhi_socket_close closes (base/sockets.h),
- * or FD_NO_ROOM or -1 with a line in err. */
+/* Connect and send hello. Does not wait for the listening PE. Returns a connection, which
+ * shmemhi_socket_close closes (base/sockets.h), or FD_NO_ROOM, FD_QUEUE_FULL (to be tried again
+ * once the listening PE has accepted) or -1, each with a line in err. */
 int shmemhi_fd_connect(const char *path, const shmemhi_peer_hello_t *hello, uint64_t deadline_ns,
 		       shmemhi_err_t *err);
 

@@ -22,6 +22,9 @@
 #include "base/sockets.h"
 #include "mem/state.h"
 
+/* The connection of a PE to a lower one. */
+enum { NOT_CONNECTED, CONNECTED, TO_CONNECT };
+
 /* The address at which a PE listens. Gathered over the bootstrap, so only members of the job
  * have the secret. */
 typedef struct meeting {
@@ -32,8 +35,8 @@ typedef struct meeting {
 /* Scratch of node_open. */
 typedef struct opening {
 	meeting_t mine;
-	meeting_t *meetings;   /* [n_pes] */
-	unsigned char *row;    /* [n_pes]: 1 for each PE that this PE can connect to, then map */
+	meeting_t *meetings; /* [n_pes] */
+	unsigned char *row;  /* [n_pes]: TO_CONNECT and so on; then 1: this PE can map its memory */
 	unsigned char *matrix; /* [n_pes][n_pes]: all rows */
 	int *fds;              /* [n_pes] */
 	int *group;            /* [n_pes]: the lowest PE of its node; -1: not found yet */
@@ -196,52 +199,71 @@ static int listen_for_peers(shmemh_t *job, opening_t *o)
 	return status;
 }
 
-/* Connect to every lower PE that this PE meets; o->row says which connections succeeded. A PE that
- * cannot be reached is not an error: it does not belong to this node. Having no descriptor left
- * is an error: the job would start, but operations to PEs of this node would fail or be sent by
- * RDMA. */
-static int connect_lower(shmemh_t *job, opening_t *o)
+/* Connect to pe. A PE that cannot be reached is not an error: it does not belong to this node.
+ * Having no descriptor left is an error: the job would start, but operations to PEs of this node
+ * would fail or be sent by RDMA. So is a queue of connections that is still full in the last
+ * round. */
+static int connect_one(shmemh_t *job, opening_t *o, int pe, bool is_last_round)
 {
-	for (int pe = 0; pe < job->pe; pe++) {
-		shmemhi_err_t why = {""};
-		shmemhi_peer_hello_t hello = {.pe = job->pe};
-		int conn;
+	shmemhi_peer_hello_t hello = {.pe = job->pe};
+	shmemhi_err_t why = {""};
+	int conn;
 
-		if (!meets(job, o, pe))
-			continue;
-		memcpy(hello.secret, o->meetings[pe].secret, sizeof hello.secret);
-		conn = shmemhi_fd_connect(o->meetings[pe].path, &hello, o->deadline_ns, &why);
-		if (conn == SHMEMHI_FD_NO_ROOM)
-			return shmemhi_fail(&job->err, SHMEMH_ERR_SYSTEM,
-					    "node: no socket to PE %d: %s", pe, why.text);
-		if (conn < 0)
-			shmemhi_log(&job->log, SHMEMHI_WARN,
-				    "PE %d seems to be on this node, but connecting to its "
-				    "socket failed: %s",
+	memcpy(hello.secret, o->meetings[pe].secret, sizeof hello.secret);
+	conn = shmemhi_fd_connect(o->meetings[pe].path, &hello, o->deadline_ns, &why);
+	if (conn == SHMEMHI_FD_QUEUE_FULL && !is_last_round)
+		return SHMEMH_OK;
+	if (conn == SHMEMHI_FD_NO_ROOM || conn == SHMEMHI_FD_QUEUE_FULL)
+		return shmemhi_fail(&job->err, SHMEMH_ERR_SYSTEM, "node: no socket to PE %d: %s",
 				    pe, why.text);
-		job->mem->peers[pe].conn = conn;
-		o->row[pe] = conn >= 0;
-	}
+	if (conn < 0)
+		shmemhi_log(&job->log, SHMEMHI_WARN,
+			    "PE %d seems to be on this node, but connecting to its socket failed: "
+			    "%s",
+			    pe, why.text);
+	job->mem->peers[pe].conn = conn;
+	o->row[pe] = conn >= 0 ? CONNECTED : NOT_CONNECTED;
 	return SHMEMH_OK;
 }
 
+/* Connect to every lower PE that o->row still says to connect to. */
+static int connect_lower(shmemh_t *job, opening_t *o, bool is_last_round)
+{
+	int status = SHMEMH_OK;
+
+	for (int pe = 0; status == SHMEMH_OK && pe < job->pe; pe++)
+		if (o->row[pe] == TO_CONNECT)
+			status = connect_one(job, o, pe, is_last_round);
+	return status;
+}
+
+/* How many PEs are in this state of their connection to this PE, and have none here? */
+static int n_higher(const shmemh_t *job, const opening_t *o, int connection)
+{
+	int n = 0;
+
+	for (int pe = job->pe + 1; pe < job->n_pes; pe++)
+		n += o->matrix[(size_t)pe * (size_t)job->n_pes + (size_t)job->pe] == connection &&
+		     job->mem->peers[pe].conn < 0;
+	return n;
+}
+
 /* Accept the connections of the higher PEs. Those that connected have sent their hello already,
- * so this does not wait, even if processes outside the job connect too. */
+ * so this does not wait, even if processes outside the job connect too. If the queue was full for
+ * some PE, empty it: connections from outside the job may have filled it. */
 static int accept_higher(shmemh_t *job, opening_t *o)
 {
 	shmemhi_mem_t *mem = job->mem;
-	int status = SHMEMH_OK;
+	const bool was_full = n_higher(job, o, TO_CONNECT) != 0;
 	int pe;
 
-	for (int n_missing = 0; mem->listener.fd >= 0; n_missing = 0) {
-		for (pe = job->pe + 1; pe < job->n_pes; pe++)
-			n_missing += o->matrix[(size_t)pe * (size_t)job->n_pes + (size_t)job->pe] &&
-				     mem->peers[pe].conn < 0;
-		int conn = n_missing ? shmemhi_fd_accept(&mem->listener, o->mine.secret, &pe) : -1;
+	while (mem->listener.fd >= 0 && (was_full || n_higher(job, o, CONNECTED))) {
+		int conn = shmemhi_fd_accept(&mem->listener, o->mine.secret, &pe);
+
 		if (conn == SHMEMHI_FD_NO_ROOM)
-			status = shmemhi_fail(&job->err, SHMEMH_ERR_SYSTEM,
-					      "node: no socket for the connection of a PE: %s%s",
-					      strerror(errno), shmemhi_descriptor_advice(errno));
+			return shmemhi_fail(&job->err, SHMEMH_ERR_SYSTEM,
+					    "node: no socket for the connection of a PE: %s%s",
+					    strerror(errno), shmemhi_descriptor_advice(errno));
 		if (conn < 0)
 			break;
 		if (pe > job->pe && pe < job->n_pes && meets(job, o, pe) && mem->peers[pe].conn < 0)
@@ -249,20 +271,34 @@ static int accept_higher(shmemh_t *job, opening_t *o)
 		else
 			shmemhi_socket_close(conn);
 	}
-	shmemhi_listener_close(&mem->listener);
-	return status;
+	return SHMEMH_OK;
 }
 
+static bool is_any_left(const shmemh_t *job, const opening_t *o)
+{
+	return memchr(o->matrix, TO_CONNECT, (size_t)job->n_pes * (size_t)job->n_pes) != NULL;
+}
+
+/* Connect the PEs that meet, in rounds: the Linux kernel limits the connections that wait for a PE
+ * to accept them (net.core.somaxconn), and a PE accepts only after all have connected or found the
+ * queue full. In each round at least one PE connects to a PE whose queue was full, so there are at
+ * most n_pes rounds, unless processes outside the job fill it. */
 static int connect_all(shmemh_t *job, opening_t *o)
 {
-	int status;
+	int status = SHMEMH_OK;
 
-	memset(o->row, 0, (size_t)job->n_pes);
-	status = shmemhi_agree(job, connect_lower(job, o));
-	if (status == SHMEMH_OK)
-		status = shmemhi_allgather(job, o->row, o->matrix, (size_t)job->n_pes);
-	if (status == SHMEMH_OK)
-		status = shmemhi_agree(job, accept_higher(job, o));
+	for (int pe = 0; pe < job->n_pes; pe++)
+		o->row[pe] = pe < job->pe && meets(job, o, pe) ? TO_CONNECT : NOT_CONNECTED;
+	for (int round = 1; status == SHMEMH_OK; round++) {
+		status = shmemhi_agree(job, connect_lower(job, o, round >= job->n_pes));
+		if (status == SHMEMH_OK)
+			status = shmemhi_allgather(job, o->row, o->matrix, (size_t)job->n_pes);
+		if (status == SHMEMH_OK)
+			status = shmemhi_agree(job, accept_higher(job, o));
+		if (status == SHMEMH_OK && !is_any_left(job, o))
+			break;
+	}
+	shmemhi_listener_close(&job->mem->listener);
 	return status;
 }
 

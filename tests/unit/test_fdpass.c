@@ -223,6 +223,27 @@ static void test_unknown_clients(void **state)
 	assert_int_equal(count_fds(), before);
 }
 
+/* A full queue does not keep a connecting PE waiting. */
+static void test_full_queue(void **state)
+{
+	shmemhi_listener_t l;
+	shmemhi_err_t err = {""};
+	shmemhi_peer_hello_t hello = hello_of(3);
+	int first, pe, before = count_fds();
+
+	(void)state;
+	assert_int_equal(shmemhi_listener_open(&l, &err), SHMEMH_OK);
+	assert_int_equal(listen(l.fd, 0), 0);
+	first = shmemhi_fd_connect(l.path, &hello, soon(), &err);
+	assert_true(first >= 0);
+	assert_int_equal(shmemhi_fd_connect(l.path, &hello, soon(), &err), SHMEMHI_FD_QUEUE_FULL);
+	assert_non_null(strstr(err.text, "raise net.core.somaxconn"));
+	shmemhi_socket_close(shmemhi_fd_accept(&l, secret, &pe));
+	shmemhi_socket_close(first);
+	shmemhi_listener_close(&l);
+	assert_int_equal(count_fds(), before);
+}
+
 static void test_bad_directory(void **state)
 {
 	shmemhi_listener_t l;
@@ -579,6 +600,7 @@ int main(void)
 		cmocka_unit_test(test_send_deadline),
 		cmocka_unit_test(test_accepted_users),
 		cmocka_unit_test(test_unknown_clients),
+		cmocka_unit_test(test_full_queue),
 		cmocka_unit_test(test_bad_directory),
 		cmocka_unit_test(test_job_with_garbage_clients),
 		cmocka_unit_test(test_growth_after_a_closed_connection),

@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <cmocka.h>
 #include "mem_faults.h"
 #include "mem_job.h"
@@ -195,12 +197,58 @@ static void test_same_process(void **state)
 	everywhere(pe_same_process, (world_kind_t){0});
 }
 
+/* The linker puts __wrap_listen in place of listen (CMakeLists.txt). */
+int __real_listen(int fd, int backlog);
+int __wrap_listen(int fd, int backlog);
+
+static int has_short_queues; /* one connection may wait, as with net.core.somaxconn=0 */
+static int has_stranger;     /* the one that waits is from outside the job */
+
+static int connect_stranger(int listener)
+{
+	struct sockaddr_un address;
+	socklen_t nbytes = sizeof address;
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (getsockname(listener, (struct sockaddr *)&address, &nbytes) != 0)
+		return -1;
+	return connect(fd, (struct sockaddr *)&address, nbytes); /* open until the process ends */
+}
+
+int __wrap_listen(int fd, int backlog)
+{
+	if (__real_listen(fd, has_short_queues ? 0 : backlog) != 0)
+		return -1;
+	return has_stranger ? connect_stranger(fd) : 0;
+}
+
+static int pe_one_node(shmemh_t *job)
+{
+	for (int pe = 0; pe < job->n_pes; pe++)
+		PE_CHECK(shmemhi_mem_is_mapped(job, pe));
+	return exchange_words(job);
+}
+
+/* More PEs than a listening PE's queue has room for connect one after the other. */
+static void test_short_queues(void **state)
+{
+	world_kind_t kind = {.n_pes = 4, .forked = 1};
+
+	(void)state;
+	has_short_queues = 1;
+	assert_int_equal(run_world(&kind, pe_one_node), 0);
+	has_stranger = 1;
+	assert_int_equal(run_world(&kind, pe_one_node), 0);
+	has_short_queues = has_stranger = 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_two_nodes),         cmocka_unit_test(test_unmappable),
 		cmocka_unit_test(test_fds_of_two_rounds), cmocka_unit_test(test_one_apart),
 		cmocka_unit_test(test_two_processes),     cmocka_unit_test(test_same_process),
+		cmocka_unit_test(test_short_queues),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
