@@ -19,6 +19,8 @@
 
 #define BACKLOG 4096
 #define RETRY_MS 2
+#define DIR_SUFFIX "/" SHMEMHI_TMPDIR_PREFIX "XXXXXX"
+#define SOCKET_SUFFIX "/" SHMEMHI_TMPDIR_SOCKET
 
 /* Wait for events on fd. Returns false if the deadline passed. */
 static bool wait_for(int fd, short events, uint64_t deadline_ns)
@@ -58,16 +60,12 @@ int shmemhi_listener_open(shmemhi_listener_t *l, shmemhi_err_t *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	const char *tmp = getenv("TMPDIR");
-	int n;
 
 	*l = SHMEMHI_LISTENER_NONE;
-	tmp = tmp && *tmp ? tmp : "/tmp";
-	n = snprintf(l->dir, sizeof l->dir, "%s/" SHMEMHI_TMPDIR_PREFIX "XXXXXX", tmp);
-	if (n < 0 || (size_t)n + sizeof "/" SHMEMHI_TMPDIR_SOCKET > sizeof l->dir) {
-		l->dir[0] = '\0';
-		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM,
-				    "node: TMPDIR is too long for a socket's name (%d bytes)", n);
-	}
+	/* A name that is too long for the address of a socket must not fail the job. */
+	if (!tmp || !*tmp || strlen(tmp) > sizeof l->path - sizeof(DIR_SUFFIX SOCKET_SUFFIX))
+		tmp = "/tmp";
+	stpcpy(stpcpy(l->dir, tmp), DIR_SUFFIX);
 	shmemhi_tmpdir_sweep(tmp);
 	l->lock_fd = shmemhi_tmpdir_make(l->dir);
 	if (l->lock_fd < 0) {
@@ -77,7 +75,7 @@ int shmemhi_listener_open(shmemhi_listener_t *l, shmemhi_err_t *err)
 	l->fd = shmemhi_socket(AF_UNIX, SOCK_SEQPACKET);
 	if (l->fd < 0)
 		return listener_fail(l, err, "socket");
-	stpcpy(stpcpy(address.sun_path, l->dir), "/" SHMEMHI_TMPDIR_SOCKET);
+	stpcpy(stpcpy(address.sun_path, l->dir), SOCKET_SUFFIX);
 	if (bind(l->fd, (struct sockaddr *)&address, sizeof address) != 0)
 		return listener_fail(l, err, "bind");
 	memcpy(l->path, address.sun_path, sizeof l->path);
