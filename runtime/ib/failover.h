@@ -40,9 +40,6 @@
 #define SHMEMHI_SLOTS_NBYTES ((uint64_t)64 << 20)
 #define SHMEMHI_SLOTS_PER_LINK 8u
 
-/* Doorbell registers of the stand-by port at most; links share them. */
-#define SHMEMHI_STANDBY_UARS 64u
-
 typedef struct shmemhi_slot_block shmemhi_slot_block_t;
 
 /* Queue memory of one endpoint. */

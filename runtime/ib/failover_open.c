@@ -31,7 +31,6 @@ int shmemhi_failover_new(shmemh_t *job, shmemhi_ib_t *ib)
 static int open_port(shmemhi_failover_t *s, size_t column)
 {
 	shmemhi_own_port_t *port = &s->ports[column];
-	uint32_t n_links = s->ib->queue_mem->n_links;
 	int status = SHMEMH_OK;
 
 	port->open = column ? &s->standby : &s->ib->home_port;
@@ -40,9 +39,7 @@ static int open_port(shmemhi_failover_t *s, size_t column)
 	if (!port->open->context)
 		return SHMEMH_OK;
 	if (column)
-		status = shmemhi_uars_open(s->job, s->ib, port->open,
-					   n_links < SHMEMHI_STANDBY_UARS ? n_links
-									  : SHMEMHI_STANDBY_UARS,
+		status = shmemhi_uars_open(s->job, s->ib, port->open, s->ib->queue_mem->n_links,
 					   &s->standby_uars);
 	/* The home port's doorbells are mapped to the GPU: go on without fail-over. */
 	if (column && status == SHMEMH_ERR_CUDA)

@@ -64,15 +64,17 @@ static int alloc_all(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_p
 		     uint32_t n_links, shmemhi_uars_t *uars)
 {
 	uintptr_t page_mask = ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
+	uint32_t most = port == &ib->home_port ? SHMEMHI_HOME_UARS : SHMEMHI_STANDBY_UARS;
 	uint32_t n, kind = 0;
 
-	uars->list = calloc(n_links, sizeof *uars->list);
+	most = n_links < most ? n_links : most;
+	uars->list = calloc(most, sizeof *uars->list);
 	if (!uars->list)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "links: out of memory");
 	/* Before links take all that the device has. */
 	if (ib->failover)
 		uars->flush_uar = shmemhi_uar_alloc(&ib->lib, port);
-	while (uars->n < n_links) {
+	while (uars->n < most) {
 		shmemhi_uar_t *u = &uars->list[uars->n];
 
 		/* All of one kind: when the dedicated ones are used up, links share those, and not

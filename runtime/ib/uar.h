@@ -6,6 +6,13 @@
 
 #include "ib/state.h"
 
+/* Most registers that a PE takes of its home port and of its stand-by; more links share them. With
+ * one for each link, a large job would take all that an adapter has, and other processes of the
+ * machine could not open it. Those of the stand-by are for paths that most jobs never use, but are
+ * allocated at the start of the job: a mapping for the GPU cannot be made while kernels run. */
+#define SHMEMHI_HOME_UARS 512u
+#define SHMEMHI_STANDBY_UARS 64u
+
 typedef struct shmemhi_uar {
 	struct mlx5dv_devx_uar *uar;
 	char *page;     /* the system's page of the register */
@@ -27,12 +34,12 @@ typedef struct shmemhi_uars {
 struct mlx5dv_devx_uar *shmemhi_uar_alloc(const shmemhi_ib_lib_t *lib,
 					  const shmemhi_open_port_t *port);
 
-/* Allocate one register of that NIC for each of n_links links, or as many as the device has, which
- * links then share in turn. With rdma-core before 45, or if no dedicated register is left for the
- * first link, all links share the one register that libmlx5 has for a context. Sharing is
- * correct because a doorbell is one 8-byte store, never a copy of a WQE. With fail-over `flush_uar`
- * is allocated before those of links; NULL if the device gave one register only, which links then
- * have.
+/* Allocate one register of that NIC for each of n_links links, or as many as the device has, but at
+ * most SHMEMHI_HOME_UARS or SHMEMHI_STANDBY_UARS; links then share them in turn. With rdma-core
+ * before 45, or if no dedicated register is left for the first link, all links share the one
+ * register that libmlx5 has for a context. Sharing is correct because a doorbell is one 8-byte
+ * store, never a copy of a WQE. With fail-over `flush_uar` is allocated before those of links; NULL
+ * if the device gave one register only, which links then have.
  *
  * SHMEMH_IB_DOORBELL says who rings: without a mapping for the GPU, `auto` warns (for the home
  * port) and uses the CPU doorbell proxy, `gpu` fails. If the mapping is missing for the stand-by

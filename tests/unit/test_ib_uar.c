@@ -14,7 +14,7 @@
 #include "links_job.h"
 
 #define NC_DEDICATED (1u << 31)
-#define MAX_ASKED 16
+#define MAX_ASKED 1024
 #define PAGE 4096
 
 enum { WORD_AUTO, WORD_GPU, WORD_CPU }; /* values of SHMEMH_IB_DOORBELL */
@@ -179,6 +179,36 @@ static void links_share_registers(void **state)
 
 	(void)state;
 	assert_int_equal(run_world(&kind, pe_shares), 0);
+}
+
+/* However many links there are: other processes need registers of the device, too. */
+static int pe_leaves_some(shmemh_t *job)
+{
+	shmemhi_open_port_t standby;
+	shmemhi_uars_t uars = {0};
+	shmemhi_link_t link = {0};
+	shmemhi_ib_t ib;
+
+	make_device(&ib, 4, MAX_ASKED, 1);
+	standby = ib.home_port;
+	PE_CHECK(shmemhi_uars_open(job, &ib, &ib.home_port, 8192, &uars) == SHMEMH_OK);
+	PE_CHECK(uars.n == 512 && device.n_given == 512);
+	shmemhi_uars_assign(&uars, 8191, &link);
+	PE_CHECK(link.uar == &device.uars[511]);
+	shmemhi_uars_close(job, &ib, &uars);
+	PE_CHECK(shmemhi_uars_open(job, &ib, &standby, 8192, &uars) == SHMEMH_OK);
+	PE_CHECK(uars.n == 64);
+	shmemhi_uars_close(job, &ib, &uars);
+	PE_CHECK(device.n_live == 0);
+	return 0;
+}
+
+static void registers_are_left(void **state)
+{
+	const world_kind_t kind = {.n_pes = 1};
+
+	(void)state;
+	assert_int_equal(run_world(&kind, pe_leaves_some), 0);
 }
 
 /* With fail-over one register is for the host's flushes, unless the device has no other. */
@@ -429,6 +459,7 @@ int main(void)
 		cmocka_unit_test(kinds_of_pages),
 		cmocka_unit_test(dedicated_registers_first),
 		cmocka_unit_test(links_share_registers),
+		cmocka_unit_test(registers_are_left),
 		cmocka_unit_test(flushes_have_a_register),
 		cmocka_unit_test(one_register_for_all_links),
 		cmocka_unit_test(gpus_have_registers_mapped),
