@@ -49,11 +49,7 @@ int shmemhi_choose_gid(const struct ibv_gid_entry *table, int n, int wanted)
 	return best;
 }
 
-bool shmemhi_has_gid(const struct ibv_gid_entry *table, int n, uint32_t index,
-		     const union ibv_gid *gid)
+bool shmemhi_is_gid(const struct ibv_gid_entry *entry, const union ibv_gid *gid)
 {
-	for (int i = 0; i < n; i++)
-		if (table[i].gid_index == index && gid_rank(&table[i]) > 0)
-			return memcmp(&table[i].gid, gid, sizeof *gid) == 0;
-	return false;
+	return gid_rank(entry) > 0 && memcmp(&entry->gid, gid, sizeof *gid) == 0;
 }

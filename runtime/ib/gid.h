@@ -11,8 +11,7 @@
  * the first routable one, IPv4 before IPv6, otherwise the first. -1: there is none. */
 int shmemhi_choose_gid(const struct ibv_gid_entry *table, int n, int wanted);
 
-/* True if the table still has this RoCE v2 address at this index. */
-bool shmemhi_has_gid(const struct ibv_gid_entry *table, int n, uint32_t index,
-		     const union ibv_gid *gid);
+/* Is the entry this RoCE v2 address? */
+bool shmemhi_is_gid(const struct ibv_gid_entry *entry, const union ibv_gid *gid);
 
 #endif

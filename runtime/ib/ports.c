@@ -35,20 +35,30 @@ static int open_context(const survey_t *s, struct ibv_device *device, shmemhi_po
 			    strerror(errno));
 }
 
+/* Does the port still have the address in use? A change of the address ends the paths that use it.
+ * So a refresh keeps it, even if the rule would now prefer another. One query, not one for each
+ * entry of the table: the fail-over thread refreshes the ports every 50 ms. */
+static bool has_own_gid(const survey_t *s, const shmemhi_open_port_t *port)
+{
+	struct ibv_gid_entry entry = {0};
+
+	return s->lib->query_gid_ex(port->context, (uint32_t)port->number, port->gid_index, &entry,
+				    0, sizeof entry) == 0 &&
+	       shmemhi_is_gid(&entry, &port->gid);
+}
+
 static int choose_gid(const survey_t *s, int n_gids, shmemhi_port_t *p)
 {
 	shmemhi_open_port_t *port = &p->open;
 	struct ibv_gid_entry table[MAX_GIDS] = {0};
 	int n = 0, wanted = s->opt->ib_gid_index, index;
 
+	if (has_own_gid(s, port))
+		return SHMEMH_OK;
 	for (int i = 0; i < n_gids && i < MAX_GIDS; i++) /* empty entries fail */
 		n += s->lib->query_gid_ex(port->context, (uint32_t)port->number, (uint32_t)i,
 					  &table[n], 0, sizeof table[n]) == 0;
-	/* A change of the address ends the paths that use it. So a refresh keeps the address in use
-	 * while the port has it, even if the rule would now prefer another. */
-	index = shmemhi_has_gid(table, n, port->gid_index, &port->gid)
-			? port->gid_index
-			: shmemhi_choose_gid(table, n, wanted);
+	index = shmemhi_choose_gid(table, n, wanted);
 	for (int i = 0; i < n; i++)
 		if ((int)table[i].gid_index == index)
 			port->gid = table[i].gid;
