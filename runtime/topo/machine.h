@@ -10,10 +10,11 @@
 #include <stdint.h>
 #include "base/err.h"
 
-#define SHMEMHI_MAX_NODES 1024
+/* Virtual functions are NICs: a card may have more than a hundred. */
+#define SHMEMHI_MAX_NODES 4096
 #define SHMEMHI_MAX_GPUS 64
-#define SHMEMHI_MAX_NICS 128
-#define SHMEMHI_MAX_PORTS 256
+#define SHMEMHI_MAX_NICS 1024
+#define SHMEMHI_MAX_PORTS 2048
 #define SHMEMHI_MAX_NVLINKS 2112 /* at least each pair of GPUs, and each GPU with the NVSwitches */
 
 #define SHMEMHI_ADDR_NBYTES 24     /* 0000:1b:00.0 */

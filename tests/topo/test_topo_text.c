@@ -85,12 +85,30 @@ static void text_that_is_too_much(void **state)
 		used += (size_t)snprintf(text + used, sizeof text - used,
 					 "bridge %04x:10:01.0 in=0000:10\n", i);
 	assert_int_equal(parse(text, &err), SHMEMH_ERR_SYSTEM);
-	assert_non_null(strstr(err.text, "more than 1024 nodes (NUMA nodes"));
+	assert_non_null(strstr(err.text, "more than 4096 nodes (NUMA nodes"));
 	memset(text, 'x', 400);
 	memcpy(text, "machine 1\n", 10);
 	err.text[0] = '\0';
 	assert_int_equal(parse(text, &err), SHMEMH_ERR_ARGUMENT);
 	assert_non_null(strstr(err.text, "here:2: longer than 254 characters"));
+}
+
+/* A machine with many virtual functions. */
+static void text_of_many_nics(void **state)
+{
+	enum { N_NICS = 1000 };
+	static char text[N_NICS * 80];
+	shmemhi_err_t err = {""};
+	size_t used = (size_t)snprintf(text, sizeof text, "machine 1\nroot 0000:10\n");
+
+	(void)state;
+	for (int i = 0; i < N_NICS; i++)
+		used += (size_t)snprintf(
+			text + used, sizeof text - used,
+			"nic %04x:11:00.0 in=0000:10 name=mlx5_%d\nport mlx5_%d:1\n", i, i, i);
+	assert_int_equal(parse(text, &err), SHMEMH_OK);
+	assert_int_equal(m.n_nics, N_NICS);
+	assert_int_equal(m.n_ports, N_NICS);
 }
 
 static void text_that_is_read(void **state)
@@ -425,6 +443,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_that_is_refused),
 		cmocka_unit_test(text_that_is_too_much),
+		cmocka_unit_test(text_of_many_nics),
 		cmocka_unit_test(text_that_is_read),
 		cmocka_unit_test(directory_that_is_read),
 		cmocka_unit_test(links_that_leave_the_directory),
