@@ -10,7 +10,7 @@
 
 #define N_STATES (SHMEMH_FAULT_ENDED + 1)
 
-static void print_states(FILE *f, const shmemhi_fault_table_t *table)
+static void print_states(FILE *f, const shmemhi_fault_table_t *table, const char *process)
 {
 	static const char *const states[N_STATES] = {"running", "switching", "standby", "ended"};
 	const size_t n = (size_t)table->head->n_pes * table->head->n_channels;
@@ -22,11 +22,11 @@ static void print_states(FILE *f, const shmemhi_fault_table_t *table)
 	fprintf(f, "# HELP shmem_host_channels Channels of this PE by state.\n"
 		   "# TYPE shmem_host_channels gauge\n");
 	for (int s = 0; s < N_STATES; s++)
-		fprintf(f, "shmem_host_channels{pe=\"%d\",state=\"%s\"} %llu\n", table->head->pe,
-			states[s], (unsigned long long)counts[s]);
+		fprintf(f, "shmem_host_channels{pe=\"%d\",process=\"%s\",state=\"%s\"} %llu\n",
+			table->head->pe, process, states[s], (unsigned long long)counts[s]);
 }
 
-static void print_switches(FILE *f, const shmemhi_fault_table_t *table)
+static void print_switches(FILE *f, const shmemhi_fault_table_t *table, const char *process)
 {
 	const uint32_t n_channels = table->head->n_channels;
 
@@ -40,12 +40,14 @@ static void print_switches(FILE *f, const shmemhi_fault_table_t *table)
 			continue;
 		for (uint32_t k = 0; k < n_channels; k++)
 			sum += rows[k].switches;
-		fprintf(f, "shmem_host_path_switches_total{pe=\"%d\",peer=\"%d\"} %llu\n",
-			table->head->pe, pe, (unsigned long long)sum);
+		fprintf(f,
+			"shmem_host_path_switches_total{pe=\"%d\",process=\"%s\",peer=\"%d\"} "
+			"%llu\n",
+			table->head->pe, process, pe, (unsigned long long)sum);
 	}
 }
 
-int shmemhi_fault_metrics(const shmemhi_fault_table_t *table, const char *path)
+int shmemhi_fault_metrics(const shmemhi_fault_table_t *table, const char *process, const char *path)
 {
 	char other[600];
 	int has_failed;
@@ -57,8 +59,8 @@ int shmemhi_fault_metrics(const shmemhi_fault_table_t *table, const char *path)
 	f = fopen(other, "w");
 	if (!f)
 		return errno;
-	print_states(f, table);
-	print_switches(f, table);
+	print_states(f, table, process);
+	print_switches(f, table, process);
 	has_failed = ferror(f);
 	if (fclose(f) != 0 || has_failed || rename(other, path) != 0) {
 		const int error = errno ? errno : EIO;

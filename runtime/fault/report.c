@@ -189,7 +189,7 @@ static void refresh(shmemhi_fault_agent_t *agent, uint32_t n_rows)
 static void write_metrics(shmemhi_fault_agent_t *agent)
 {
 	shmemhi_fault_report_t *report = &agent->report;
-	const int error = shmemhi_fault_metrics(&report->table, report->metrics);
+	const int error = shmemhi_fault_metrics(&report->table, report->process, report->metrics);
 
 	if (error && !report->has_failed)
 		shmemhi_log(&agent->job->log, SHMEMHI_WARN,
@@ -216,11 +216,22 @@ void shmemhi_fault_report_step(shmemhi_fault_agent_t *agent, uint64_t now)
 	}
 }
 
+/* A process may have several jobs, and in each of them the same PE number. */
+static void name_metrics(shmemhi_fault_agent_t *agent)
+{
+	static _Atomic unsigned n_jobs;
+	shmemhi_fault_report_t *report = &agent->report;
+
+	snprintf(report->process, sizeof report->process, "%ld_%u", (long)getpid(),
+		 atomic_fetch_add(&n_jobs, 1));
+	snprintf(report->metrics, sizeof report->metrics, "%s/shmem_host_pe%d_%s.prom",
+		 agent->job->opt.ft_metrics, agent->core.config.pe, report->process);
+}
+
 int shmemhi_fault_report_open(shmemhi_fault_agent_t *agent)
 {
 	const shmemhi_fault_config_t *config = &agent->core.config;
 	shmemhi_fault_report_t *report = &agent->report;
-	const shmemh_t *job = agent->job;
 	pthread_mutexattr_t attr;
 
 	pthread_mutexattr_init(&attr);
@@ -239,9 +250,8 @@ int shmemhi_fault_report_open(shmemhi_fault_agent_t *agent)
 	if (!report->told)
 		return shmemhi_fail(&agent->job->err, SHMEMH_ERR_NO_MEMORY,
 				    "fail-over: no memory for lines on %d PEs", config->n_pes);
-	if (job->opt.ft_metrics[0])
-		snprintf(report->metrics, sizeof report->metrics, "%s/shmem_host_pe%d_%ld.prom",
-			 job->opt.ft_metrics, config->pe, (long)getpid());
+	if (agent->job->opt.ft_metrics[0])
+		name_metrics(agent);
 	return shmemhi_fault_table_open(&report->table, config->pe, config->n_pes,
 					config->n_channels, &agent->job->err);
 }

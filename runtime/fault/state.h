@@ -40,6 +40,7 @@ typedef struct shmemhi_fault_report {
 	uint64_t refresh_at, metrics_at;
 	uint32_t refreshed;         /* row that is next */
 	char metrics[512];          /* file; "": none */
+	char process[32];           /* the process and the number of the job in it */
 	int has_failed;             /* to write it: said once */
 	pthread_mutex_t watch_lock; /* recursive: changed may call shmemh_fault_watch */
 	void (*changed)(void *arg, int pe, int k, int state);
@@ -71,8 +72,9 @@ void shmemhi_fault_report_step(shmemhi_fault_agent_t *agent, uint64_t now);
 void shmemhi_fault_say(const shmemhi_fault_agent_t *agent, const shmemhi_fault_group_t *group);
 void shmemhi_fault_text(const shmemhi_fault_row_t *row, int pe, char *text, size_t text_nbytes);
 
-/* metrics.c: write all rows as Prometheus text to `path`, by way of path.tmp. Returns 0 or an
- * errno. */
-int shmemhi_fault_metrics(const shmemhi_fault_table_t *table, const char *path);
+/* metrics.c: write all rows as Prometheus text to `path`, by way of path.tmp. `process` is a label:
+ * the collector refuses series that are in two files. Returns 0 or an errno. */
+int shmemhi_fault_metrics(const shmemhi_fault_table_t *table, const char *process,
+			  const char *path);
 
 #endif

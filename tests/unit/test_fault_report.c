@@ -212,6 +212,8 @@ static void callback(void **state)
 static void metrics(void **state)
 {
 	char path[sizeof fault_pes[0].job.fault->report.metrics + 8], text[4096] = "";
+	char want[3][128];
+	const char *process = fault_pes[0].job.fault->report.process;
 	FILE *f;
 
 	(void)state;
@@ -223,11 +225,19 @@ static void metrics(void **state)
 	assert_true(fread(text, 1, sizeof text - 1, f) > 0);
 	fclose(f);
 	assert_non_null(strstr(text, "# TYPE shmem_host_channels gauge\n"));
-	assert_non_null(strstr(text, "shmem_host_channels{pe=\"0\",state=\"running\"} 2\n"));
-	assert_non_null(strstr(text, "shmem_host_channels{pe=\"0\",state=\"standby\"} 1\n"));
-	assert_non_null(strstr(text, "shmem_host_path_switches_total{pe=\"0\",peer=\"1\"} 1\n"));
+	snprintf(want[0], sizeof want[0],
+		 "_channels{pe=\"0\",process=\"%s\",state=\"running\"} 2\n", process);
+	snprintf(want[1], sizeof want[1],
+		 "_channels{pe=\"0\",process=\"%s\",state=\"standby\"} 1\n", process);
+	snprintf(want[2], sizeof want[2],
+		 "_path_switches_total{pe=\"0\",process=\"%s\",peer=\"1\"} 1\n", process);
+	for (int i = 0; i < 3; i++)
+		assert_non_null(strstr(text, want[i]));
 	snprintf(path, sizeof path, "%s.tmp", fault_pes[0].job.fault->report.metrics);
 	assert_int_equal(access(path, F_OK), -1);
+	/* Two jobs of one process, here those of two PEs, have different numbers. */
+	assert_string_not_equal(process, fault_pes[1].job.fault->report.process);
+	assert_non_null(strstr(fault_pes[0].job.fault->report.metrics, process));
 	/* A folder that is not there is one line, and nothing else. */
 	unlink(fault_pes[1].job.fault->report.metrics);
 	strcpy(fault_pes[1].job.fault->report.metrics, "/nonexistent/x.prom");
