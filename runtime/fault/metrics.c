@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/files.h"
 #include "fault/state.h"
 
 #define N_STATES (SHMEMH_FAULT_ENDED + 1)
@@ -50,7 +51,7 @@ static void print_switches(FILE *f, const shmemhi_fault_table_t *table, const ch
 int shmemhi_fault_metrics(const shmemhi_fault_table_t *table, const char *process, const char *path)
 {
 	char other[600];
-	int has_failed;
+	int error;
 	FILE *f;
 
 	/* A reader sees the old file or the new one, whole. The collector skips names that do not
@@ -61,12 +62,10 @@ int shmemhi_fault_metrics(const shmemhi_fault_table_t *table, const char *proces
 		return errno;
 	print_states(f, table, process);
 	print_switches(f, table, process);
-	has_failed = ferror(f);
-	if (fclose(f) != 0 || has_failed || rename(other, path) != 0) {
-		const int error = errno ? errno : EIO;
-
+	error = shmemhi_close_written(f);
+	if (!error && rename(other, path) != 0)
+		error = errno;
+	if (error)
 		unlink(other);
-		return error;
-	}
-	return 0;
+	return error;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/files.h"
 #include "selftest/far.h"
 #include "selftest/rows.h"
 
@@ -348,6 +349,20 @@ static int run_one(run_t *run, int status, shmemhi_err_t *err)
 	return run_rows(run, err);
 }
 
+/* Returns the worst verdict, or -1: the file does not have all of them. */
+static int keep(const run_t *run, FILE *results, int worst, shmemhi_err_t *err)
+{
+	int error;
+
+	shmemhi_verdicts_keep(&run->near_verdicts, run->firmwares, (int)run->rig.ports.n, results);
+	error = shmemhi_close_written(results);
+	if (!error)
+		return worst;
+	shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "results are not kept: writing the file failed: %s",
+		     strerror(error));
+	return -1;
+}
+
 int shmemhi_selftest_run(const shmemhi_selftest_t *what, const shmemhi_options_t *opt, FILE *out,
 			 shmemhi_err_t *err)
 {
@@ -372,11 +387,8 @@ int shmemhi_selftest_run(const shmemhi_selftest_t *what, const shmemhi_options_t
 	run->rig.deadline = shmemhi_deadline(what->minutes * 60 * SHMEMHI_SECOND);
 	worst = what->boot->n_pes == 2 ? run_two(run, status, what->boot, err)
 				       : run_one(run, status, err);
-	if (results) {
-		shmemhi_verdicts_keep(&run->near_verdicts, run->firmwares, (int)run->rig.ports.n,
-				      results);
-		fclose(results);
-	}
+	if (results)
+		worst = keep(run, results, worst, err);
 	shmemhi_rig_close(&run->rig);
 	shmemhi_far_free(&run->far);
 	free(run);

@@ -266,7 +266,7 @@ static int show_machine(int command, const char *argument, const char *path)
 	return command == 't' ? info_topo(&opt, path) : info_text(&opt, path);
 }
 
-int main(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
 	static const struct option commands[] = {
 		{"help", no_argument, NULL, 'h'},     {"topo", no_argument, NULL, 't'},
@@ -314,4 +314,14 @@ int main(int argc, char **argv)
 	default:
 		return show_machine(command, argument, n_rest ? argv[optind] : NULL);
 	}
+}
+
+int main(int argc, char **argv)
+{
+	int status = run_command(argc, argv);
+
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	fprintf(stderr, "shmem-info: standard output cannot be written: %s\n", strerror(errno));
+	return status ? status : 1;
 }

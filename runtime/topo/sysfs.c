@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/files.h"
 #include "topo/nvml.h"
 
 #define VALUE_NBYTES 64
@@ -70,7 +71,9 @@ static void copy_file(const source_t *s, const char *path, const char *text)
 		return;
 	}
 	fprintf(f, "%s\n", text);
-	fclose(f);
+	errno = shmemhi_close_written(f);
+	if (errno)
+		fail_copy(s, to);
 }
 
 /* Copy a link as one that is relative, so that it works wherever the copy is. */
@@ -338,7 +341,9 @@ static void copy_nvml(const source_t *s, const shmemhi_nvml_t *found)
 		return;
 	}
 	shmemhi_nvml_write(found, f);
-	fclose(f);
+	errno = shmemhi_close_written(f);
+	if (errno)
+		fail_copy(s, path);
 }
 
 /* Returns as nvml_query. */

@@ -82,4 +82,11 @@ refuse 'No such file' "$info" --topo nowhere.txt
 refuse 'no captured machine' "$info" --topo "$work"
 refuse "maps.sh:1: the first line is not 'machine 1'" "$info" --topo ../maps.sh
 refuse 'cannot be written' "$info" --svg /nowhere/out.svg nic-down.txt
+if [ -w /dev/full ]; then
+	for command in --topo --text; do
+		# shellcheck disable=SC2016 # the inner shell expands them
+		refuse 'standard output cannot be written' \
+			sh -c '"$1" "$2" nic-down.txt >/dev/full' sh "$info" $command
+	done
+fi
 exit $failed

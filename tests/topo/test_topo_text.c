@@ -348,6 +348,34 @@ static void capture_reads_back(void **state)
 	remove_all(copy);
 }
 
+/* On a full disk, here for one file, the copy is not complete. */
+static void capture_on_a_full_disk(void **state)
+{
+	static const char *const files[] = {"nvml", "sys/devices/system/node/online"};
+	char machine[sizeof root], copy[sizeof root];
+
+	(void)state;
+	if (access("/dev/full", W_OK) != 0)
+		skip();
+	for (int i = 0; i < 2; i++) {
+		shmemhi_err_t err = {""};
+
+		make_root();
+		make_file("nvml", "gpu 0000:11:00.0 -\n");
+		strcpy(machine, root);
+		strcat(root, ".copy");
+		strcpy(copy, root);
+		assert_int_equal(mkdir(copy, 0700), 0);
+		make_link("/dev/full", files[i]);
+		assert_int_equal(shmemhi_machine_capture(machine, copy, &m, &err),
+				 SHMEMH_ERR_SYSTEM);
+		assert_non_null(strstr(err.text, "capture: cannot write"));
+		assert_non_null(strstr(err.text, files[i]));
+		remove_all(copy);
+		remove_all(machine);
+	}
+}
+
 /* A scalable function: its parent is no PCI function, but a device below one. */
 static void make_subfunction(const char *name, const char *function)
 {
@@ -449,6 +477,7 @@ int main(void)
 		cmocka_unit_test(links_that_leave_the_directory),
 		cmocka_unit_test(gpus_that_nvml_shows),
 		cmocka_unit_test(capture_reads_back),
+		cmocka_unit_test(capture_on_a_full_disk),
 		cmocka_unit_test(subfunctions_share_a_place),
 		cmocka_unit_test(directory_that_is_refused),
 		cmocka_unit_test(gpu_that_is_not_there),
