@@ -67,6 +67,8 @@ SHMEMH_API int shmemh_trace_start(shmemh_t *job, uint32_t n_events);
  * latest of all is taken. A wait that ended before its signal began, because clocks drift, has no
  * arrow.
  *
+ * Other PEs wait for PE 0 while it writes the file, which has no time limit.
+ *
  * path     the file, on PE 0; other PEs pass what they like.
  * phases   [n_phases] names of the phases 0, 1 ... (shmem_dev/trace.h), on PE 0; phases without a
  *          name have their number, as in "phase 7".

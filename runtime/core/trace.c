@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <shmem_host/trace.h>
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/thread.h"
 #include "core/core.h"
 #include "core/trace.h"
 #include "mem/mem.h"
@@ -31,9 +34,9 @@ static uint64_t kept(const shmemd_trace_t *head)
 	return head->n_events < head->capacity ? head->n_events : head->capacity;
 }
 
-static int fail_memory(shmemh_t *job, uint64_t n_events)
+static int fail_memory(shmemhi_err_t *err, uint64_t n_events)
 {
-	return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY,
+	return shmemhi_fail(err, SHMEMH_ERR_NO_MEMORY,
 			    "trace_write: no memory for %" PRIu64 " events", n_events);
 }
 
@@ -44,7 +47,7 @@ static int compare(uint64_t a, uint64_t b)
 
 /* --- clocks --- */
 
-static int collect(shmemh_t *job, const gathered_t *g, shmemhi_trace_calls_t *calls)
+static int collect(const gathered_t *g, shmemhi_trace_calls_t *calls, shmemhi_err_t *err)
 {
 	uint64_t n = 0;
 
@@ -52,7 +55,7 @@ static int collect(shmemh_t *job, const gathered_t *g, shmemhi_trace_calls_t *ca
 		n += kept(&g->heads[pe]);
 	*calls = (shmemhi_trace_calls_t){malloc((n + 1) * sizeof *calls->at), 0, g->n_pes};
 	if (!calls->at)
-		return fail_memory(job, n);
+		return fail_memory(err, n);
 	for (int pe = 0; pe < g->n_pes; pe++) {
 		for (uint64_t i = 0; i < kept(&g->heads[pe]); i++) {
 			const shmemd_trace_event_t *e = &g->events[pe][i];
@@ -267,33 +270,36 @@ static void put_file(FILE *f, const gathered_t *g, const shmemhi_trace_calls_t *
 	put_processes(f, g);
 }
 
-static int put_path(shmemh_t *job, const gathered_t *g, const shmemhi_trace_calls_t *calls,
-		    const char *path)
+static int put_path(const gathered_t *g, const shmemhi_trace_calls_t *calls, const char *path,
+		    shmemhi_err_t *err)
 {
 	FILE *f = fopen(path, "w");
+	int error = errno;
 
-	if (f)
+	if (f) {
 		put_file(f, g, calls);
-	if (!f || fclose(f) != 0)
-		return shmemhi_fail(&job->err, SHMEMH_ERR_SYSTEM,
-				    "trace_write: %s cannot be written: %s", path, strerror(errno));
+		error = shmemhi_close_written(f);
+	}
+	if (!f || error)
+		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "trace_write: %s cannot be written: %s",
+				    path, strerror(error));
 	return SHMEMH_OK;
 }
 
-static int write_file(shmemh_t *job, gathered_t *g, const char *path)
+static int write_file(gathered_t *g, const char *path, shmemhi_err_t *err)
 {
 	shmemhi_trace_calls_t calls;
 	int status;
 
 	for (int pe = 0; pe < g->n_pes; pe++)
 		qsort(g->events[pe], kept(&g->heads[pe]), sizeof **g->events, by_track);
-	status = collect(job, g, &calls);
+	status = collect(g, &calls, err);
 	if (status == SHMEMH_OK)
-		status = shmemhi_trace_estimate_clocks(job, &calls, g->clocks, &g->slack);
+		status = shmemhi_trace_estimate_clocks(&calls, g->clocks, &g->slack, err);
 	if (status == SHMEMH_OK) {
 		align(g);
 		shmemhi_trace_sort(&calls); /* signals of several PEs */
-		status = put_path(job, g, &calls, path);
+		status = put_path(g, &calls, path, err);
 	}
 	free(calls.at);
 	return status;
@@ -323,7 +329,7 @@ static int gather_heads(shmemh_t *job, gathered_t *g)
 	g->clocks = calloc(n, sizeof *g->clocks);
 	g->round = malloc(n * ROUND * sizeof *g->round);
 	if (!g->heads || !g->events || !g->clocks || !g->round)
-		status = fail_memory(job, n * ROUND);
+		status = fail_memory(&job->err, n * ROUND);
 	else if (job->trace)
 		status = shmemhi_dev_read(job, &own, job->trace, sizeof own, &job->err);
 	status = shmemhi_agree(job, status);
@@ -332,7 +338,7 @@ static int gather_heads(shmemh_t *job, gathered_t *g)
 	for (int pe = 0; status == SHMEMH_OK && job->pe == 0 && pe < g->n_pes; pe++) {
 		g->events[pe] = malloc((kept(&g->heads[pe]) + 1) * sizeof **g->events);
 		if (!g->events[pe])
-			status = fail_memory(job, kept(&g->heads[pe]));
+			status = fail_memory(&job->err, kept(&g->heads[pe]));
 	}
 	return shmemhi_agree(job, status);
 }
@@ -371,6 +377,98 @@ static int gather_events(shmemh_t *job, gathered_t *g)
 			       in_round(&g->heads[pe], first) * sizeof *own);
 	}
 	return status;
+}
+
+/* --- writing --- */
+
+/* The thread of PE 0 that writes the file. */
+typedef struct writer {
+	gathered_t *g;
+	const char *path;
+	int status;
+	shmemhi_err_t err;
+	pthread_t thread;
+	bool has_thread;
+	bool is_done; /* under lock */
+	pthread_mutex_t lock;
+	pthread_cond_t done;
+} writer_t;
+
+static void *writer_main(void *arg)
+{
+	writer_t *w = arg;
+
+	w->status = write_file(w->g, w->path, &w->err);
+	pthread_mutex_lock(&w->lock);
+	w->is_done = true;
+	pthread_cond_signal(&w->done);
+	pthread_mutex_unlock(&w->lock);
+	return NULL;
+}
+
+static void writer_start(writer_t *w)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&w->done, &attr);
+	pthread_condattr_destroy(&attr);
+	pthread_mutex_init(&w->lock, NULL);
+	w->has_thread = shmemhi_thread_start(&w->thread, "shmem_trace", writer_main, w) == 0;
+	if (!w->has_thread)
+		writer_main(w);
+}
+
+/* Is the file written? Waits for it, but not longer than ns. */
+static bool writer_wait(writer_t *w, uint64_t ns)
+{
+	uint64_t at = shmemhi_now() + ns;
+	struct timespec until = {.tv_sec = (time_t)(at / SHMEMHI_SECOND),
+				 .tv_nsec = (long)(at % SHMEMHI_SECOND)};
+	int status = 0;
+	bool is_done;
+
+	pthread_mutex_lock(&w->lock);
+	while (!w->is_done && status != ETIMEDOUT)
+		status = pthread_cond_timedwait(&w->done, &w->lock, &until);
+	is_done = w->is_done;
+	pthread_mutex_unlock(&w->lock);
+	return is_done;
+}
+
+/* Wait for the end of the file, also if the job has failed: the thread reads what was gathered. */
+static int writer_join(shmemh_t *job, writer_t *w)
+{
+	if (w->has_thread)
+		pthread_join(w->thread, NULL);
+	pthread_cond_destroy(&w->done);
+	pthread_mutex_destroy(&w->lock);
+	return w->status == SHMEMH_OK ? SHMEMH_OK
+				      : shmemhi_fail(&job->err, w->status, "%s", w->err.text);
+}
+
+/* Write the file on PE 0. That may take longer than SHMEMH_BOOT_TIMEOUT, within which all PEs must
+ * have come to a gather: so they meet in one every second until PE 0 says that it is done. Test:
+ * unit.test_trace_write, test_slow_file. */
+static int write_together(shmemh_t *job, gathered_t *g, const char *path)
+{
+	const uint64_t quarter = job->opt.boot_timeout_ns / 4;
+	const uint64_t period = quarter < SHMEMHI_SECOND ? quarter : SHMEMHI_SECOND;
+	writer_t w = {.g = g, .path = path};
+	int32_t is_done = 0;
+	int status, written = SHMEMH_OK;
+
+	if (job->pe == 0)
+		writer_start(&w);
+	do {
+		if (job->pe == 0)
+			is_done = writer_wait(&w, period);
+		status = shmemhi_allgather(job, &is_done, job->statuses, sizeof is_done);
+	} while (status == SHMEMH_OK && !job->statuses[0]);
+	if (job->pe == 0)
+		written = writer_join(job, &w);
+	return status == SHMEMH_OK ? shmemhi_agree(job, written) : status;
 }
 
 /* --- calls --- */
@@ -422,12 +520,10 @@ int shmemh_trace_write(shmemh_t *job, const char *path, const char *const *phase
 	shmemhi_name_collective(job, "trace_write");
 	g.n_pes = job->n_pes;
 	status = gather_heads(job, &g);
-	if (status == SHMEMH_OK) {
-		status = gather_events(job, &g);
-		if (status == SHMEMH_OK && job->pe == 0)
-			status = write_file(job, &g, path ? path : "");
-		status = shmemhi_agree(job, status);
-	}
+	if (status == SHMEMH_OK)
+		status = shmemhi_agree(job, gather_events(job, &g));
+	if (status == SHMEMH_OK)
+		status = write_together(job, &g, path ? path : "");
 	release(&g);
 	return shmemhi_done(job, status);
 }

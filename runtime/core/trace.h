@@ -58,7 +58,7 @@ const shmemhi_trace_call_t *shmemhi_trace_signal_of(const shmemhi_trace_word_t *
 /* Estimate the clocks, [n_pes], from the calls. *slack: for some of the messages that give bounds
  * the clocks are wrong by up to this many ns; 0: they are right for all of these.
  * Returns  SHMEMH_OK, or SHMEMH_ERR_NO_MEMORY. */
-int shmemhi_trace_estimate_clocks(shmemh_t *job, const shmemhi_trace_calls_t *calls,
-				  shmemhi_trace_clock_t *clocks, uint64_t *slack);
+int shmemhi_trace_estimate_clocks(const shmemhi_trace_calls_t *calls, shmemhi_trace_clock_t *clocks,
+				  uint64_t *slack, shmemhi_err_t *err);
 
 #endif

@@ -152,8 +152,8 @@ static void set_clocks(const bounds_t *bounds, shmemhi_trace_clock_t *clocks, in
 	}
 }
 
-int shmemhi_trace_estimate_clocks(shmemh_t *job, const shmemhi_trace_calls_t *calls,
-				  shmemhi_trace_clock_t *clocks, uint64_t *slack)
+int shmemhi_trace_estimate_clocks(const shmemhi_trace_calls_t *calls, shmemhi_trace_clock_t *clocks,
+				  uint64_t *slack, shmemhi_err_t *err)
 {
 	size_t n = (size_t)calls->n_pes;
 	bounds_t bounds = {malloc(n * n * sizeof(int64_t)), malloc(n * n * sizeof(int64_t)),
@@ -173,7 +173,7 @@ int shmemhi_trace_estimate_clocks(shmemh_t *job, const shmemhi_trace_calls_t *ca
 			*slack = *slack ? 2 * *slack : 1;
 		set_clocks(&bounds, clocks, (int64_t)*slack);
 	} else {
-		status = shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY,
+		status = shmemhi_fail(err, SHMEMH_ERR_NO_MEMORY,
 				      "trace_write: no memory for the clocks of %d PEs",
 				      calls->n_pes);
 	}

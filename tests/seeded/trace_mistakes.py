@@ -25,7 +25,7 @@ TRACE_MISTAKES = [
      "impl/grid.h", "op.call.op = {{SHMEMD_OP_SIGNAL|op.call.op}};",
      "call_trace", "kinds"),
     ("TRACE_PATH", "trace: a path that is NULL is opened",
-     "core/trace.c", "write_file(job, &g, {{path ? path : \"\"|path}})",
+     "core/trace.c", "write_together(job, &g, {{path ? path : \"\"|path}})",
      "trace_write", "test_no_path"),
     ("TRACE_KEPT", "trace: events beyond the capacity are read",
      "core/trace.c", "return {{head->n_events < head->capacity|1}} ? head->n_events",

@@ -3,6 +3,7 @@
 /* core/trace.c and core/trace_clocks.c: which arrows the file has, its times, and the offsets of
  * clocks, for events that the test makes: those of one PE, that signals itself, or of 4 PEs whose
  * clocks differ. */
+#include <sys/stat.h>
 #include <unistd.h>
 #include "team_job.h"
 
@@ -207,6 +208,36 @@ static void test_no_path(void **state)
 	assert_int_equal(shmemh_trace_write(job, NULL, NULL, 0), SHMEMH_ERR_SYSTEM);
 	assert_non_null(strstr(shmemh_error_text(job), "cannot be written: No such file"));
 	assert_int_equal(shmemh_finalize(job), SHMEMH_OK);
+}
+
+/* The file is a pipe, and is read after SHMEMH_BOOT_TIMEOUT has passed. */
+static int write_slowly(shmemh_t *job, int pe)
+{
+	(void)pe;
+	WANT(shmemh_trace_write(job, path, NULL, 0) == SHMEMH_OK);
+	return shmemh_finalize(job);
+}
+
+static void *read_later(void *arg)
+{
+	(void)arg;
+	sleep(5);
+	read_file();
+	return NULL;
+}
+
+static void test_slow_file(void **state)
+{
+	pthread_t reader;
+
+	(void)state;
+	make_file();
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	pthread_create(&reader, NULL, read_later, NULL);
+	run_pes(write_slowly, "2s");
+	pthread_join(reader, NULL);
+	assert_non_null(strstr(text, "\"name\":\"PE 3\""));
 }
 
 /* --- clocks of several PEs ---
@@ -515,7 +546,7 @@ int main(void)
 		cmocka_unit_test(test_ring),        cmocka_unit_test(test_apart),
 		cmocka_unit_test(test_no_messages), cmocka_unit_test(test_again),
 		cmocka_unit_test(test_counter),     cmocka_unit_test(test_several),
-		cmocka_unit_test(test_drift),
+		cmocka_unit_test(test_drift),       cmocka_unit_test(test_slow_file),
 	};
 
 	setenv("SHMEMH_IB", "off", 1);
