@@ -7,7 +7,8 @@
  * job: no process may be left running, and the first failure is the one that is reported.
  *
  * Each PE is in its own process group, so that its children end with it. Therefore a terminal's
- * Ctrl-C reaches only the launcher, which passes it on, and PEs read nothing from the terminal. */
+ * Ctrl-C and Ctrl-Z reach only the launcher, which passes them on, and PEs read nothing from the
+ * terminal. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -59,7 +60,10 @@ static const char usage[] =
 	"signal\n"
 	"if a signal ended that PE; 128 + signal if the launcher got the signal and passed it on;\n"
 	"1 or 2 if the launcher could not start the job: its line says why.\n"
-	"After a failure or a signal the PEs have 5 s to end by themselves.\n";
+	"After a failure or a signal the PEs have 5 s to end by themselves.\n"
+	"\n"
+	"SIGTSTP (Ctrl-Z) stops the PEs and the launcher; SIGCONT (fg, bg) continues them. -t\n"
+	"does not count the time between; limits of the library, as SHMEMH_BOOT_TIMEOUT, do.\n";
 
 static double now_s(void)
 {
@@ -136,7 +140,7 @@ static void run_pe(const launch_t *l, int pe, pid_t launcher, const sigset_t *si
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != launcher) /* the launcher died before prctl */
 		_exit(1);
-	if (fd >= 0) {
+	if (fd > STDIN_FILENO) { /* if the caller closed descriptor 0, fd is that one */
 		dup2(fd, STDIN_FILENO);
 		close(fd);
 	}
@@ -144,8 +148,8 @@ static void run_pe(const launch_t *l, int pe, pid_t launcher, const sigset_t *si
 	set_int("SHMEMH_LOCAL_PE", pe);
 	sigprocmask(SIG_SETMASK, signals, NULL);
 	execvp(l->program[0], l->program);
-	if (pe == 0)
-		fprintf(stderr, "shmem-launch: cannot run %s: %s\n", l->program[0],
+	if (pe == 0 || errno != ENOENT) /* no such file: the same for all PEs */
+		fprintf(stderr, "shmem-launch: PE %d: cannot run %s: %s\n", pe, l->program[0],
 			strerror(errno));
 	_exit(127);
 }
@@ -290,6 +294,24 @@ static void pass_on(launch_t *l, int sig)
 	fail(l, 128 + sig);
 }
 
+/* Stop the PEs and this process, which runs the hub, until it gets SIGCONT. If this process is in
+ * an orphaned process group, SIGTSTP does not stop it, and the PEs go on, too. */
+static void stop_all(launch_t *l)
+{
+	const double stopped_at = now_s();
+	sigset_t stop;
+
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGTSTP);
+	signal_all(l, SIGTSTP);
+	raise(SIGTSTP); /* pending, since it is blocked */
+	sigprocmask(SIG_UNBLOCK, &stop, NULL);
+	sigprocmask(SIG_BLOCK, &stop, NULL);
+	signal_all(l, SIGCONT);
+	if (l->stage_end != 0)
+		l->stage_end += now_s() - stopped_at;
+}
+
 static void wait_all(launch_t *l, const sigset_t *wanted)
 {
 	while (l->n_running > 0) {
@@ -309,7 +331,9 @@ static void wait_all(launch_t *l, const sigset_t *wanted)
 			}
 		}
 		sig = sigtimedwait(wanted, NULL, &t);
-		if (sig > 0 && sig != SIGCHLD)
+		if (sig == SIGTSTP)
+			stop_all(l);
+		else if (sig > 0 && sig != SIGCHLD)
 			pass_on(l, sig);
 		reap(l);
 	}
@@ -339,20 +363,21 @@ static int set_environment(const launch_t *l)
 }
 
 /* The signals that wait_all takes. A blocked signal is queued even if its action is SIG_IGN: one
- * that the caller ignores, as nohup and shells in the background do, must not end the job. */
+ * that the caller ignores, as nohup and shells in the background do, must not end the job. Nor does
+ * a SIGTSTP that the caller ignores stop it. */
 static void want_signals(sigset_t *wanted)
 {
-	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
 
 	/* If the caller ignored SIGCHLD, Linux would reap PEs without their exit status. */
 	signal(SIGCHLD, SIG_DFL);
 	sigemptyset(wanted);
 	sigaddset(wanted, SIGCHLD);
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+	for (size_t i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++) {
 		struct sigaction action;
 
-		if (sigaction(ends[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
-			sigaddset(wanted, ends[i]);
+		if (sigaction(passed_on[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+			sigaddset(wanted, passed_on[i]);
 	}
 }
 

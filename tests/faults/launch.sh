@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
 # launch.sh launcher: check that its exit status is that of the first PE that failed, and that no
-# process that a PE started runs on, whether the PE ended by itself or was killed; and that signals
-# that its caller ignores do not end the job.
+# process that a PE started runs on, whether the PE ended by itself or was killed; that signals
+# that its caller ignores do not end the job; that SIGTSTP stops it and SIGCONT continues it; and
+# what the PEs have as descriptor 0, and say if the program cannot run.
 launch=$1
 pids=$(mktemp)
 trap 'rm -f "$pids" "$pids.go"' EXIT
@@ -65,6 +66,64 @@ ignored() {
 	[ "$got" -eq 0 ] || fail "launch ended with $got by SIG$1, which its caller ignores"
 }
 
+# Wait until all those processes are in a state.
+all_are() {
+	state=$1
+	shift
+	for pid in "$@"; do
+		turns=0
+		while ! grep -q "^State:[[:space:]]*$state" "/proc/$pid/status" 2>/dev/null &&
+			[ $turns -lt 100 ]; do
+			sleep 0.1
+			turns=$((turns + 1))
+		done
+		[ $turns -lt 100 ] || fail "launch, SIG$signal: process $pid is not in state $state"
+	done
+}
+
+# SIGTSTP stops the PEs and the launcher, SIGCONT continues them. The time limit does not count the
+# time between. timeout has a process group of its own, with a parent in this session: in a group
+# without one, SIGTSTP stops nothing.
+stopped() {
+	: >"$pids"
+	timeout 60 "$launch" -n 2 -t 5 sh -c "echo \$\$ \$PPID >>$pids; exec sleep 50" \
+		2>/dev/null </dev/null &
+	turns=0
+	while [ "$(wc -l <"$pids")" -lt 2 ] && [ $turns -lt 100 ]; do
+		sleep 0.1
+		turns=$((turns + 1))
+	done
+	read -r first launcher <"$pids"
+	second=$(sed -n '2s/ .*//p' "$pids")
+	signal=TSTP
+	kill -s TSTP "$launcher"
+	all_are T "$launcher" "$first" "$second"
+	sleep 6
+	signal=CONT
+	kill -s CONT "$launcher"
+	all_are '[RS]' "$launcher" "$first" "$second"
+	kill -s TERM "$launcher"
+	wait $!
+	got=$?
+	[ "$got" -eq 143 ] || fail "launch ended with $got by SIGTERM after SIGTSTP and SIGCONT"
+}
+
+# Each PE says why the program cannot run; that there is none, PE 0 alone.
+cannot_run() {
+	want=$1
+	shift
+	"$launch" -n 3 "$@" 2>"$pids"
+	got=$?
+	[ "$got" -eq 127 ] || fail "launch of $*: status $got, not 127"
+	got=$(sed -n 's/.*: PE \(.\): cannot run .*/\1/p' "$pids" | sort | tr '\n' ' ')
+	[ "$got" = "$want" ] || fail "launch of $*: lines of PE '$got', not '$want'"
+}
+
+cannot_run '0 ' /nowhere/program
+cannot_run '0 1 2 ' /
+"$launch" -n 1 sh -c 'test -e /proc/$$/fd/0' <&- ||
+	fail "launch with standard input closed: PEs have none"
+stopped
 ignored HUP
 ignored INT
 ignored QUIT
