@@ -223,64 +223,6 @@ static void test_unknown_clients(void **state)
 	assert_int_equal(count_fds(), before);
 }
 
-/* A full queue does not keep a connecting PE waiting. */
-static void test_full_queue(void **state)
-{
-	shmemhi_listener_t l;
-	shmemhi_err_t err = {""};
-	shmemhi_peer_hello_t hello = hello_of(3);
-	int first, pe, before = count_fds();
-
-	(void)state;
-	assert_int_equal(shmemhi_listener_open(&l, &err), SHMEMH_OK);
-	assert_int_equal(listen(l.fd, 0), 0);
-	first = shmemhi_fd_connect(l.path, &hello, soon(), &err);
-	assert_true(first >= 0);
-	assert_int_equal(shmemhi_fd_connect(l.path, &hello, soon(), &err), SHMEMHI_FD_QUEUE_FULL);
-	assert_non_null(strstr(err.text, "raise net.core.somaxconn"));
-	shmemhi_socket_close(shmemhi_fd_accept(&l, secret, &pe));
-	shmemhi_socket_close(first);
-	shmemhi_listener_close(&l);
-	assert_int_equal(count_fds(), before);
-}
-
-static void test_bad_directory(void **state)
-{
-	shmemhi_listener_t l;
-	shmemhi_err_t err = {""}, err2 = {""}, err3 = {""};
-	shmemhi_peer_hello_t hello = hello_of(0);
-	char name[200];
-
-	(void)state;
-	memset(name, 'x', sizeof name - 1);
-	name[0] = '/';
-	name[sizeof name - 1] = '\0';
-	setenv("TMPDIR", name, 1);
-	assert_int_equal(shmemhi_listener_open(&l, &err), SHMEMH_OK);
-	assert_memory_equal(l.path, "/tmp/", 5);
-	shmemhi_listener_close(&l);
-	/* The longest name that fits, and the next. */
-	for (size_t n = sizeof l.path - 17; n <= sizeof l.path - 16; n++) {
-		const char *dir = n == sizeof l.path - 17 ? name : "/tmp/shmemh-";
-
-		memset(name, 'x', n);
-		memcpy(name, "/tmp/", 5);
-		name[n] = '\0';
-		setenv("TMPDIR", name, 1);
-		assert_int_equal(mkdir(name, 0700), 0);
-		assert_int_equal(shmemhi_listener_open(&l, &err), SHMEMH_OK);
-		assert_memory_equal(l.path, dir, strlen(dir));
-		shmemhi_listener_close(&l);
-		assert_int_equal(rmdir(name), 0);
-	}
-	setenv("TMPDIR", "/nowhere", 1);
-	assert_int_equal(shmemhi_listener_open(&l, &err2), SHMEMH_ERR_SYSTEM);
-	assert_non_null(strstr(err2.text, "/nowhere"));
-	unsetenv("TMPDIR");
-	assert_int_equal(shmemhi_fd_connect("/nowhere/s", &hello, soon(), &err3), -1);
-	assert_non_null(strstr(err3.text, "/nowhere/s"));
-}
-
 /* --- a whole job ---------------------------------------------------------------------------- */
 
 typedef struct garbage_client {
@@ -615,8 +557,6 @@ int main(void)
 		cmocka_unit_test(test_send_deadline),
 		cmocka_unit_test(test_accepted_users),
 		cmocka_unit_test(test_unknown_clients),
-		cmocka_unit_test(test_full_queue),
-		cmocka_unit_test(test_bad_directory),
 		cmocka_unit_test(test_job_with_garbage_clients),
 		cmocka_unit_test(test_growth_after_a_closed_connection),
 		cmocka_unit_test(test_exchange_with_a_pe_that_is_gone),
