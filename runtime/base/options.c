@@ -279,7 +279,10 @@ static void format_value(const option_t *o, const shmemhi_options_t *opt, char *
 		format_units(*(const uint64_t *)field, time_units, text, text_nbytes);
 		break;
 	case KIND_INT:
-		snprintf(text, text_nbytes, "%d", *(const int *)field);
+		if (*(const int *)field < 0 && o->dflt[0] == '\0')
+			snprintf(text, text_nbytes, "-");
+		else
+			snprintf(text, text_nbytes, "%d", *(const int *)field);
 		break;
 	case KIND_WORD:
 		format_word(o, *(const int *)field, text, text_nbytes);

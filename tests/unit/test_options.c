@@ -278,11 +278,12 @@ static void test_print(void **state)
 	assert_int_equal(shmemhi_options_read(&opt, &quiet, &err), SHMEMH_OK);
 	shmemhi_options_print(&opt, out);
 	fclose(out);
-	assert_non_null(strstr(text, "SHMEMH_SYMMETRIC_MAX   0        6m "));
-	assert_non_null(strstr(text, "SHMEMH_TIMEOUT         0        1500ms "));
-	assert_non_null(strstr(text, "SHMEMH_BOOT_TIMEOUT    120s     120s "));
-	assert_non_null(strstr(text, "SHMEMH_HEAP            auto     auto "));
-	assert_non_null(strstr(text, "SHMEMH_PE              -        - "));
+	assert_non_null(strstr(text, "SHMEMH_SYMMETRIC_MAX    0        6m "));
+	assert_non_null(strstr(text, "SHMEMH_TIMEOUT          0        1500ms "));
+	assert_non_null(strstr(text, "SHMEMH_BOOT_TIMEOUT     120s     120s "));
+	assert_non_null(strstr(text, "SHMEMH_HEAP             auto     auto "));
+	assert_non_null(strstr(text, "SHMEMH_PE               -        - "));
+	assert_non_null(strstr(text, "SHMEMH_IB_GID_INDEX     -1       -1 "));
 	assert_null(strstr(text, "5ec4e7")); /* the secret is in it */
 }
 
