@@ -11,7 +11,8 @@
 # gpu-ib  if there is a GPU              ib-mixed  two nodes of two PEs
 # ib-tcp  NICs connected by TCP          ib-cpu    the host rings the doorbells
 # ib-ft   faults of paths are tolerated  ib-ft-2   the same with 2 PEs and 3 channels
-# ib-ft-many  the same with 8 PEs and 64 channels: more than the adapter has doorbell registers
+# ib-ft-infiniband  faults of paths are tolerated, and the ports are InfiniBand's
+# ib-ft-many  as ib-ft with 8 PEs and 64 channels: more than the adapter has doorbell registers
 # ib-no-record  queues without doorbell records
 # ib-sim  all in this process            ib-self   the program starts its PEs itself
 # netns  one process each, each in its own network namespace, with NICs by TCP between them
@@ -65,6 +66,9 @@ run_ib() {
 	case $how in
 	*-ft-2*) export SHMEMH_CHANNELS=3 n_pes=2 ;;
 	*-ft-many*) export SHMEMH_CHANNELS=64 n_pes=8 ;;
+	esac
+	case $how in
+	*-infiniband*) export MLX5SW_LINK=infiniband ;;
 	esac
 	case $how in
 	*-ft*) export SHMEMH_FT=exact ;;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#define SGID_INDEX 3 /* RoCE v2, routable */
+#define SGID_INDEX 3 /* RoCE v2, routable; InfiniBand has the GID of index 0 only */
 #define ALL_RIGHTS                                                                                 \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
 	 IBV_ACCESS_REMOTE_ATOMIC)
@@ -54,7 +54,8 @@ int verbs_open(verbs_end_t *e, uint8_t *memory, size_t nbytes, uint32_t n_wqebbs
 	e->mr = ibv_reg_mr(e->pd, e->memory, nbytes, ALL_RIGHTS);
 	if (!e->mr || ibv_query_port(e->ctx, 1, &port))
 		return 3;
-	if (ibv_query_gid(e->ctx, 1, SGID_INDEX, &e->name.gid))
+	e->sgid_index = port.link_layer == IBV_LINK_LAYER_ETHERNET ? SGID_INDEX : 0;
+	if (ibv_query_gid(e->ctx, 1, e->sgid_index, &e->name.gid))
 		return 4;
 	e->name.lid = port.lid;
 	e->name.qpn = e->qp->qp_num;
@@ -82,7 +83,7 @@ int verbs_connect(verbs_end_t *e, const verbs_name_t *peer)
 	a.ah_attr.port_num = 1;
 	a.ah_attr.is_global = 1;
 	a.ah_attr.grh.dgid = peer->gid;
-	a.ah_attr.grh.sgid_index = SGID_INDEX;
+	a.ah_attr.grh.sgid_index = e->sgid_index;
 	a.ah_attr.grh.hop_limit = 64;
 	if (ibv_modify_qp(e->qp, &a,
 			  IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |

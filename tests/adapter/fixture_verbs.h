@@ -27,6 +27,7 @@ typedef struct verbs_end {
 	struct mlx5dv_cq dv_cq;
 	uint8_t *memory; /* registered with all rights */
 	verbs_name_t name, peer;
+	uint8_t sgid_index;
 	uint16_t pi;
 	uint32_t ci;
 } verbs_end_t;

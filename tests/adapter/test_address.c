@@ -70,46 +70,59 @@ static void addresses_differ(void **state)
 		}
 }
 
-/* Links derive the process of a port from its GID, and programs its MAC, without a query. */
+/* Links derive the host of a port from its GID, and programs its MAC, without a query. */
+static void expect_derived(const mlx5swi_port_t *port)
+{
+	mlx5swi_place_t place;
+	uint8_t mac[6];
+
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(mlx5swi_gid_place(port->gids[i].raw, &place), 0);
+		assert_int_equal(place.host, port->dev->host);
+		assert_int_equal(mlx5swi_resolve(port->gids[i].raw, mac), 0);
+		assert_memory_equal(mac, port->mac, 6);
+	}
+}
+
 static void process_is_derived_from_the_address(void **state)
+{
+	(void)state;
+	mlx5swi_w->has_thread = 1; /* other ports belong to other processes */
+	for (uint32_t h = 0; h < MLX5SWI_MAX_HOSTS; h += 9) {
+		mlx5swi_device_t dev = {.host = h, .index = 1};
+		mlx5swi_port_t port = {.dev = &dev};
+
+		mlx5swi_port_init(&port);
+		expect_derived(&port);
+		mlx5swi_port_change_gids(&port);
+		expect_derived(&port);
+	}
+}
+
+static void tcp_address_is_derived_from_the_gid(void **state)
 {
 	static const mlx5swi_place_t tcp = {
 		.is_tcp = 1, .ipv4 = {192, 168, 7, 9}, .tcp_port = 4711};
-	mlx5swi_port_t port;
+	mlx5swi_device_t dev = {.index = 1};
+	mlx5swi_port_t port = {.dev = &dev};
 	mlx5swi_place_t place;
-	uint8_t mac[6], wanted[6], gids[4][16];
+	uint8_t mac[6];
 
 	(void)state;
-	for (uint32_t h = 0; h < MLX5SWI_MAX_HOSTS; h += 9) {
-		mlx5swi_device_t dev = {.host = h, .index = 1};
-
-		memset(&port, 0, sizeof(port));
-		port.dev = &dev;
-		mlx5swi_port_init(&port);
-		mlx5swi_w->has_thread = 1; /* other ports belong to other processes */
-		for (int i = 0; i < 4; i++) {
-			assert_int_equal(mlx5swi_gid_place(port.gids[i].raw, &place), 0);
-			assert_int_equal(place.host, h);
-			assert_int_equal(mlx5swi_resolve(port.gids[i].raw, mac), 0);
-			assert_memory_equal(mac, port.mac, 6);
-		}
-		mlx5swi_w->has_thread = 0;
-	}
 	mlx5swi_w->places[0] = tcp;
-	mlx5swi_port_init(&mlx5swi_w->devices[1].port);
-	memcpy(wanted, mlx5swi_w->devices[1].port.mac, 6);
-	for (int i = 0; i < 4; i++)
-		memcpy(gids[i], mlx5swi_w->devices[1].port.gids[i].raw, 16);
-	memset(&mlx5swi_w->devices[1].port.gids, 0, sizeof(mlx5swi_w->devices[1].port.gids));
-	assert_int_equal(mlx5swi_gid_place(gids[3], &place), 0);
-	assert_true(place.is_tcp && place.tcp_port == 4711);
-	assert_memory_equal(place.ipv4, tcp.ipv4, 4);
-	mlx5swi_w->has_thread = 1;
-	assert_int_equal(mlx5swi_resolve(gids[3], mac), 0);
-	assert_memory_equal(mac, wanted, 6);
-	mlx5swi_w->has_thread = 0;
-	/* every port is in this process, and none has this GID */
-	assert_int_equal(mlx5swi_resolve(gids[3], mac), ENOENT);
+	mlx5swi_port_init(&port);
+	for (int is_changed = 0; is_changed < 2; is_changed++) {
+		mlx5swi_w->has_thread = 1;
+		assert_int_equal(mlx5swi_gid_place(port.gids[3].raw, &place), 0);
+		assert_true(place.is_tcp && place.tcp_port == 4711);
+		assert_memory_equal(place.ipv4, tcp.ipv4, 4);
+		assert_int_equal(mlx5swi_resolve(port.gids[3].raw, mac), 0);
+		assert_memory_equal(mac, port.mac, 6);
+		mlx5swi_w->has_thread = 0;
+		/* every port is in this process, and none has this GID */
+		assert_int_equal(mlx5swi_resolve(port.gids[3].raw, mac), ENOENT);
+		mlx5swi_port_change_gids(&port);
+	}
 }
 
 /* An address that no port of this fabric can have has no MAC. */
@@ -117,6 +130,7 @@ static void unknown_addresses_have_no_mac(void **state)
 {
 	static const uint8_t by_tcp[16] = {0xfd, [9] = 0, 18, 103, 10, 0, 0, 1};
 	static const uint8_t host_64[16] = {[10] = 0xff, 0xff, 10, 0, 0, 65};
+	static const uint8_t host_64_changed[16] = {[10] = 0xff, 0xff, 10, 0, 0, 65 | 0x80};
 	static const uint8_t host_63[16] = {[10] = 0xff, 0xff, 10, 0, 0, 64};
 	static const uint8_t no_eui[16] = {0xfe, 0x80, [8] = 0, 0xc5, 0, 0xff, 0, 0, 0, 9};
 	static const uint8_t global[16] = {0x20, 0x01, [15] = 9};
@@ -127,6 +141,7 @@ static void unknown_addresses_have_no_mac(void **state)
 	mlx5swi_w->has_thread = 1;
 	assert_int_equal(mlx5swi_resolve(host_63, mac), 0);
 	assert_int_equal(mlx5swi_resolve(host_64, mac), ENOENT);
+	assert_int_equal(mlx5swi_resolve(host_64_changed, mac), ENOENT);
 	/* the other processes are connected by shared memory */
 	assert_int_equal(mlx5swi_resolve(by_tcp, mac), ENOENT);
 	assert_int_equal(mlx5swi_resolve(no_eui, mac), ENOENT);
@@ -296,6 +311,7 @@ int main(void)
 		TEST(gids_of_infiniband),
 		TEST(addresses_differ),
 		TEST(process_is_derived_from_the_address),
+		TEST(tcp_address_is_derived_from_the_gid),
 		TEST(unknown_addresses_have_no_mac),
 		TEST(macs_of_one_machine),
 		TEST(pkeys),

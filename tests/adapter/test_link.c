@@ -60,6 +60,64 @@ static void file_of_dead_processes_is_reinitialised(void **state)
 	assert_int_equal(access(shm_path, F_OK), -1);
 }
 
+/* Addresses that change */
+
+static const char *link_layer, *const *changes; /* changes: control lines */
+
+/* Both ends connect and write: at first, and after each change of the addresses of one end. */
+static int write_by_each_address(int fd, int is_changing)
+{
+	verbs_name_t before = {0};
+	verbs_end_t e;
+	char answer[100];
+	setenv("MLX5SW_LINK", link_layer, 1);
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; round && is_changing && changes[i]; i++)
+			if (mlx5sw_control(changes[i], answer, sizeof(answer)))
+				return 1;
+		if (open_end(&e, fd) || (is_changing && e.name.lid == before.lid &&
+					 memcmp(&e.name.gid, &before.gid, 16) == 0))
+			return 2;
+		before = e.name;
+		if (post_many(&e) || await(0, 6400) || meet(fd))
+			return 3;
+		memset(memory, 0, sizeof(memory));
+		verbs_close(&e);
+	}
+	return 0;
+}
+
+static int changes_its_addresses(int fd)
+{
+	return write_by_each_address(fd, 1);
+}
+
+static int keeps_its_addresses(int fd)
+{
+	return write_by_each_address(fd, 0);
+}
+
+static void changed_addresses_of_roce(void **state)
+{
+	static const char *const lines[] = {"gid change", NULL};
+	(void)state;
+	link_layer = "ethernet";
+	changes = lines;
+	two(changes_its_addresses, keeps_its_addresses, shm_name, shm_name);
+	two(changes_its_addresses, keeps_its_addresses, "tcp:127.0.0.1", "tcp:127.0.0.1");
+}
+
+static void changed_addresses_of_infiniband(void **state)
+{
+	static const char *const lines[] = {"lid change", "gid change", NULL};
+	(void)state;
+	link_layer = "infiniband";
+	changes = lines;
+	two(changes_its_addresses, keeps_its_addresses, shm_name, shm_name);
+	changes = lines + 1;
+	two(changes_its_addresses, keeps_its_addresses, shm_name, shm_name);
+}
+
 /* TCP */
 
 static void tcp(void **state)
@@ -359,6 +417,8 @@ int main(void)
 		cmocka_unit_test(shared_memory),
 		cmocka_unit_test(process_gone),
 		cmocka_unit_test(file_of_dead_processes_is_reinitialised),
+		cmocka_unit_test(changed_addresses_of_roce),
+		cmocka_unit_test(changed_addresses_of_infiniband),
 		cmocka_unit_test(tcp),
 		cmocka_unit_test(tcp_with_two_places),
 		cmocka_unit_test(tcp_process_gone),

@@ -156,10 +156,10 @@ SHMEMD_KERNEL(mix_kernel, mix_params_t, p)
 /* At a round of the kernel, take ports down or up. */
 typedef struct move {
 	uint32_t percent;      /* of the rounds */
-	uint8_t home, standby; /* 0: nothing; UP, DOWN, FAIL */
+	uint8_t home, standby; /* 0: nothing; UP, DOWN, FAIL, CHANGE: its addresses */
 } move_t;
 
-enum { UP = 1, DOWN, FAIL };
+enum { UP = 1, DOWN, FAIL, CHANGE };
 
 typedef struct script {
 	const move_t *moves;
@@ -180,6 +180,19 @@ static void pause_ms(long ms)
 	nanosleep(&time, NULL);
 }
 
+static void change_addresses(script_t *script, const char *port)
+{
+	const char *layer = getenv("MLX5SW_LINK");
+	char line[96], answer[256];
+
+	if (layer && strcmp(layer, "infiniband") == 0) {
+		snprintf(line, sizeof line, "lid change %s", port);
+		script->n_failed += mlx5sw_control(line, answer, sizeof answer) != 0;
+	}
+	snprintf(line, sizeof line, "gid change %s", port);
+	script->n_failed += mlx5sw_control(line, answer, sizeof answer) != 0;
+}
+
 static void set_port(script_t *script, int which, int state)
 {
 	const char *port = script->ports[which];
@@ -187,6 +200,10 @@ static void set_port(script_t *script, int which, int state)
 
 	if (!state)
 		return;
+	if (state == CHANGE) {
+		change_addresses(script, port);
+		return;
+	}
 	if (state == FAIL)
 		snprintf(line, sizeof line, "fail wqe %s syndrome=0x15 vendor=0x81 n=1", port);
 	else
@@ -472,6 +489,14 @@ static int requests_fail(pes_t *pes)
 	return RUN(pes, moves);
 }
 
+/* The other PEs find both ports of the PE by their new addresses, and then by the first ones. */
+static int addresses_of_ports(pes_t *pes)
+{
+	static const move_t moves[] = {{30, CHANGE, CHANGE}, {60, CHANGE, CHANGE}};
+
+	return pes->pe == 0 ? RUN(pes, moves) : run_script(pes, NULL, 0);
+}
+
 #define RUNS_MAX 1000
 
 /* Run kernel after kernel until each PE's first channel to its neighbour has switched n times. */
@@ -538,8 +563,9 @@ int main(int argc, char **argv)
 		PES_TEST(nothing_fails),          PES_TEST(port_of_one_pe),
 		PES_TEST(ports_of_all_pes),       PES_TEST(one_after_the_other),
 		PES_TEST(both_ports_for_a_while), PES_TEST(before_the_kernel),
-		PES_TEST(requests_fail),          PES_TEST(without_a_kernel),
-		PES_TEST(many_switches),          PES_TEST(links_of_others),
+		PES_TEST(requests_fail),          PES_TEST(addresses_of_ports),
+		PES_TEST(without_a_kernel),       PES_TEST(many_switches),
+		PES_TEST(links_of_others),
 	};
 
 	return pes_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

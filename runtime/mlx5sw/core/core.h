@@ -67,8 +67,14 @@ void mlx5swi_port_init(mlx5swi_port_t *port); /* derived from its device's host 
  */
 int mlx5swi_resolve(const uint8_t gid[16], uint8_t mac[6]);
 /* The place (process) of a port with this GID. Returns 0, or ENOENT: no port can have it. The place
- * is computed; the process may not exist. LIDs are 1 + host * MLX5SWI_MAX_DEVICES + index. */
+ * is computed; the process may not exist. */
 int mlx5swi_gid_place(const uint8_t gid[16], mlx5swi_place_t *place);
+/* The host number of a port with this LID; at least MLX5SWI_MAX_HOSTS: no port can have it. LIDs
+ * are 1 + host * MLX5SWI_MAX_DEVICES + index. */
+uint32_t mlx5swi_lid_host(uint16_t lid);
+/* Replace the port's addresses by others of the same place. A second change restores them. */
+void mlx5swi_port_change_gids(mlx5swi_port_t *port);
+void mlx5swi_port_change_lid(mlx5swi_port_t *port);
 
 /* hooks.c: access to memory, time and random choices through the hooks. */
 /* the default hooks of mlx5sw_start; restarts the random sequence */

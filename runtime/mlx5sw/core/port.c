@@ -14,6 +14,14 @@
 #define DEFAULT_PKEY 0xffffu
 #define MTU_4096 5
 #define UNIQUE_LOCAL 0xfd
+/* A change of addresses toggles these bits, of a LID and of one byte of a GID. A place needs
+ * neither, so that other processes find the port by its changed addresses too. */
+#define CHANGED_LID 0x8000u
+#define CHANGED_GID 0x80u
+
+_Static_assert(MLX5SWI_MAX_HOSTS < CHANGED_GID && MLX5SWI_MAX_DEVICES <= CHANGED_GID &&
+		       MLX5SWI_MAX_HOSTS * MLX5SWI_MAX_DEVICES < CHANGED_LID,
+	       "places leave the bits free");
 
 /* The interface identifier of a MAC (EUI-64, RFC 4291, appendix A), link-local. */
 static void link_local(const uint8_t mac[6], uint8_t gid[16])
@@ -84,8 +92,25 @@ static void set_tcp_mac(const uint8_t gid[16], uint8_t mac[6])
 	mac[3] ^= gid[11];
 }
 
+/* The byte with the bit CHANGED_GID: the last byte of a host number, or by TCP the index. */
+static unsigned changed_byte(const uint8_t gid[16])
+{
+	return is_by_tcp(gid) ? 9 : 15;
+}
+
+/* The GID as mlx5swi_port_init makes it, stored in first. Returns first. */
+static const uint8_t *first_gid(const uint8_t gid[16], uint8_t first[16])
+{
+	memcpy(first, gid, 16);
+	first[changed_byte(gid)] &= (uint8_t)~CHANGED_GID;
+	return first;
+}
+
 int mlx5swi_gid_place(const uint8_t gid[16], mlx5swi_place_t *place)
 {
+	uint8_t first[16];
+
+	gid = first_gid(gid, first);
 	memset(place, 0, sizeof(*place));
 	if (is_mapped(gid)) {
 		place->host = (((uint32_t)gid[14] << 8) | gid[15]) - 1;
@@ -99,6 +124,11 @@ int mlx5swi_gid_place(const uint8_t gid[16], mlx5swi_place_t *place)
 		return ENOENT;
 	}
 	return 0;
+}
+
+uint32_t mlx5swi_lid_host(uint16_t lid)
+{
+	return ((lid & ~CHANGED_LID) - 1) / MLX5SWI_MAX_DEVICES;
 }
 
 static void set_roce(mlx5swi_port_t *port, uint32_t host, uint32_t index)
@@ -142,6 +172,21 @@ static bool is_zero(const uint8_t gid[16])
 	return memcmp(gid, zero, sizeof(zero)) == 0;
 }
 
+void mlx5swi_port_change_gids(mlx5swi_port_t *port)
+{
+	for (unsigned i = 0; i < MLX5SWI_N_GIDS; i++) {
+		uint8_t *gid = port->gids[i].raw;
+
+		if (!is_zero(gid))
+			gid[changed_byte(gid)] ^= CHANGED_GID;
+	}
+}
+
+void mlx5swi_port_change_lid(mlx5swi_port_t *port)
+{
+	port->lid ^= CHANGED_LID;
+}
+
 static const mlx5swi_port_t *owner(const uint8_t gid[16])
 {
 	for (uint32_t i = 0; i < mlx5swi_w->n_hosts * mlx5swi_w->n_devices; i++) {
@@ -158,8 +203,9 @@ static const mlx5swi_port_t *owner(const uint8_t gid[16])
 static bool derive_mac(const uint8_t gid[16], uint8_t mac[6])
 {
 	mlx5swi_place_t place;
-	uint8_t again[16];
+	uint8_t first[16], again[16];
 
+	gid = first_gid(gid, first);
 	if (mlx5swi_gid_place(gid, &place) != 0 || place.is_tcp != mlx5swi_w->places[0].is_tcp)
 		return false;
 	if (place.is_tcp) {

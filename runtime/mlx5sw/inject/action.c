@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Actions and queries of control lines. */
-#include <string.h>
 #include "mlx5sw/inject/console.h"
 #include "mlx5sw/engine/gpu.h"
 #include "mlx5sw/events/events.h"
@@ -42,14 +41,10 @@ unsigned mlx5swi_device_kill(mlx5swi_device_t *dev, const request_t *r)
 	return 1;
 }
 
-/* A second change restores the original addresses. */
 unsigned mlx5swi_gid_change(mlx5swi_device_t *dev, const request_t *r)
 {
-	static const uint8_t none[16];
 	(void)r;
-	for (uint32_t i = 0; i < MLX5SWI_N_GIDS; i++)
-		if (memcmp(dev->port.gids[i].raw, none, sizeof(none)) != 0)
-			dev->port.gids[i].raw[15] ^= 0x80;
+	mlx5swi_port_change_gids(&dev->port);
 	mlx5swi_event_port(&dev->port, IBV_EVENT_GID_CHANGE);
 	return 1;
 }
@@ -59,7 +54,7 @@ unsigned mlx5swi_lid_change(mlx5swi_device_t *dev, const request_t *r)
 	(void)r;
 	if (dev->port.is_ethernet)
 		return 0;
-	dev->port.lid ^= 0x8000;
+	mlx5swi_port_change_lid(&dev->port);
 	mlx5swi_event_port(&dev->port, IBV_EVENT_LID_CHANGE);
 	return 1;
 }

@@ -362,7 +362,7 @@ static uint32_t host_of(const mlx5swi_packet_t *p)
 {
 	mlx5swi_place_t place;
 	if (mlx5swi_w->cfg.link_layer == MLX5SW_INFINIBAND)
-		return (uint32_t)(p->dlid - 1) / MLX5SWI_MAX_DEVICES;
+		return mlx5swi_lid_host(p->dlid);
 	return mlx5swi_gid_place(p->dgid, &place) ? N_HOSTS : place.host;
 }
 
