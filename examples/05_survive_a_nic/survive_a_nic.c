@@ -100,6 +100,21 @@ SHMEMD_FN int take_chunk(const params_t *p, int from, uint32_t step, uint32_t ch
 	return status;
 }
 
+/* Wait until all that the block has sent is complete. Returns a status: also that of a put that
+ * could not be sent. */
+SHMEMD_FN int quiet_all(const params_t *p)
+{
+	int status = SHMEMD_OK;
+	uint32_t c;
+
+	for (c = 0; c < p->n_channels && status == SHMEMD_OK; c++) {
+		shmemd_ctx_t channel = shmemd_ctx_channel(&p->ctx, c);
+
+		status = shmemd_quiet_block(&channel);
+	}
+	return status;
+}
+
 /* snippet: kernel */
 SHMEMD_KERNEL(pipeline, params_t, p)
 {
@@ -112,17 +127,16 @@ SHMEMD_KERNEL(pipeline, params_t, p)
 	for (step = 1; step <= p.n_steps && status == SHMEMD_OK; step++) {
 		for (c = 0; c < CHUNKS; c++)
 			send_chunk(&p, partner, step, c);
+		if (step == 1) /* a PE that no NIC reaches: end now, not after LIMIT_NS */
+			status = quiet_all(&p);
 		for (c = 0; c < CHUNKS && status == SHMEMD_OK; c++)
 			status = take_chunk(&p, partner, step, c, &wrong);
 		shmemd_group_sync(shmemd_block()); /* all threads have checked the row */
 		if (shmemd_block_index() == 0 && thread == 0)
 			*p.progress = step;
 	}
-	for (c = 0; c < p.n_channels && status == SHMEMD_OK; c++) {
-		shmemd_ctx_t channel = shmemd_ctx_channel(&p.ctx, c);
-
-		status = shmemd_quiet_block(&channel);
-	}
+	if (status == SHMEMD_OK)
+		status = quiet_all(&p);
 	p.wrong[shmemd_block_index() * THREADS + thread] = wrong;
 	if (thread == 0)
 		p.status[shmemd_block_index()] = status;
@@ -306,6 +320,22 @@ static int alloc(shmemh_t *job, params_t *p, const options_t *o)
 	return 0;
 }
 
+/* What the timeline watches: from its begin until all PEs have run their kernels. */
+static int run_watched(shmemh_t *job, params_t *p, const timeline_t *t, script_t *script,
+		       uint64_t *wrong)
+{
+	int failed;
+
+	if (t->n_channels > 0 && print_ports(job, t) != 0)
+		return 1;
+	failed = run_pipeline(job, p, script);
+	failed |= count_wrong(p, shmemh_n_pes(job), wrong);
+	if (failed)
+		return 1;
+	RUN_TRY(job, shmemh_barrier(job));
+	return 0;
+}
+
 static int pe_main(shmemh_t *job, int argc, char **argv)
 {
 	char why[256];
@@ -313,7 +343,7 @@ static int pe_main(shmemh_t *job, int argc, char **argv)
 	script_t script;
 	options_t o;
 	params_t p;
-	uint64_t wrong;
+	uint64_t wrong = 0;
 	int failed;
 
 	memset(&script, 0, sizeof(script));
@@ -326,16 +356,12 @@ static int pe_main(shmemh_t *job, int argc, char **argv)
 	} else if (o.script != NULL && script_read(&script, o.script, shmemh_my_pe(job)) != 0) {
 		return 1;
 	}
-	if (timeline_begin(&timeline, job) != 0 ||
-	    (timeline.n_channels > 0 && print_ports(job, &timeline) != 0))
-		return 1;
-	failed = run_pipeline(job, &p, &script);
-	failed |= count_wrong(&p, shmemh_n_pes(job), &wrong);
-	if (failed)
-		return 1;
-	RUN_TRY(job, shmemh_barrier(job));
-	RUN_TRY(job, shmemh_fault_watch(job, NULL, NULL));
-	failed = share(job, &timeline, &script, wrong, &o);
+	failed = timeline_begin(&timeline, job);
+	if (!failed)
+		failed = run_watched(job, &p, &timeline, &script, &wrong);
+	failed |= timeline_end(&timeline);
+	if (!failed)
+		failed = share(job, &timeline, &script, wrong, &o);
 	timeline_free(&timeline);
 	run_host_free((void *)p.progress);
 	return failed;

@@ -76,7 +76,8 @@ static void timeline_changed(void *arg, int peer, int k, int state)
 	memcpy(latest->from, info.port, sizeof(latest->from));
 }
 
-/* Begin to keep what happens. Returns 0, or 1 after a failure. */
+/* Begin to keep what happens. timeline_end follows, also if something fails: the library calls
+ * timeline_changed until then. Returns 0, or 1 after a failure. */
 static int timeline_begin(timeline_t *t, shmemh_t *job)
 {
 	shmemh_fault_info_t info;
@@ -98,6 +99,13 @@ static int timeline_begin(timeline_t *t, shmemh_t *job)
 	}
 	t->began = script_now();
 	RUN_TRY(job, shmemh_fault_watch(job, timeline_changed, t));
+	return 0;
+}
+
+/* *t does not change any more. Returns 0, or 1 after a failure. */
+static int timeline_end(timeline_t *t)
+{
+	RUN_TRY(t->job, shmemh_fault_watch(t->job, NULL, NULL));
 	return 0;
 }
 

@@ -18,10 +18,11 @@ STEPS = ("fence", "open", "replay")
 ROUNDING_US = 0.01
 
 
-def run(*arguments):
-    """The example with 4 PEs; returns its exit status and its output."""
-    done = subprocess.run(["sh", os.path.join(HERE, "../run_as.sh"), "ib-ft", *sys.argv[1:],
-                           *arguments], capture_output=True, text=True, check=False)
+def run(*arguments, how="ib-ft", **settings):
+    """The example with 4 PEs, or as run_as.sh says; returns its exit status and its output."""
+    done = subprocess.run(["sh", os.path.join(HERE, "../run_as.sh"), how, *sys.argv[1:],
+                           *arguments], capture_output=True, text=True, check=False,
+                          env=os.environ | settings)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -82,6 +83,24 @@ def check_trace(path, rows):
     assert check_arrows(events, tracks) == len(rows)
 
 
+def check_end_of_paths(script):
+    """PE 1 cannot replace the path that it loses. The agent reports that while PEs finalize."""
+    with open(script, "w", encoding="utf-8") as file:
+        file.write("10 1 fail command status=8\n10 1 port down mlx5_1\n")
+    status, text = run("--script", script, "--steps", "200", how="ib-ft-2",
+                       SHMEMH_FT_GIVEUP="1s")
+    assert status == 1 and "status: 2 (" in text, text
+    assert "died by signal" not in text and "fault_get" not in text, text
+
+
+def check_lack_of_nics(script):
+    """NICs cannot be used from the start on: each PE's kernel ends with the status of its puts."""
+    with open(script, "w", encoding="utf-8") as file:
+        file.write("fail command status=8\n")
+    status, text = run(MLX5SW_SCRIPT=script)
+    assert status == 1 and text.count("status: 3 (") == 4, text
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         trace = os.path.join(folder, "outages.json")
@@ -107,6 +126,8 @@ def main():
             file.write("1 0 port sideways mlx5_0\n")
         status, text = run("--script", bad)
         assert status == 1 and "script: step 1: port sideways mlx5_0" in text, text
+        check_end_of_paths(bad)
+        check_lack_of_nics(bad)
 
 
 main()
