@@ -310,6 +310,75 @@ static void socket_goes_with_the_process(void **state)
 	assert_int_equal(access(path_of(name), F_OK), -1);
 }
 
+/* The tool goes on to the other processes, and says so. Then clients fill the queue of the socket,
+ * so that the tool cannot even connect. */
+static void stopped_process_does_not_answer(void **state)
+{
+	enum { N_CLIENTS = 12 };
+	struct sockaddr_un address;
+	char want[200];
+	int fds[N_CLIENTS];
+	(void)state;
+	const program_t *p = ready(), *q = ready();
+	kill(p->pid, SIGSTOP);
+	assert_int_equal(tool("clear", "rules", NULL), 0);
+	snprintf(want, sizeof(want), "process %ld: done\n", (long)q->pid);
+	assert_non_null(strstr(output, want));
+	snprintf(want, sizeof(want), "process %ld: no answer within ", (long)p->pid);
+	assert_non_null(strstr(output, want));
+	mlx5swi_socket_address(&address, dir, number(p));
+	for (int i = 0; i < N_CLIENTS; i++) {
+		fds[i] = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
+		(void)connect(fds[i], (struct sockaddr *)&address, sizeof(address));
+	}
+	assert_int_equal(tool("--pid", number(p), "status", NULL), 1);
+	assert_non_null(strstr(output, want));
+	assert_null(strstr(output, "no running process"));
+	for (int i = 0; i < N_CLIENTS; i++)
+		close(fds[i]);
+	kill(p->pid, SIGCONT);
+	assert_int_equal(tool("--pid", number(p), "status", NULL), 0);
+}
+
+static int listen_as(const char *name)
+{
+	struct sockaddr_un address;
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	mlx5swi_socket_address(&address, dir, name);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(fd, 8), 0);
+	return fd;
+}
+
+/* A process that ends the connection without an answer keeps its socket, whether the tool has tried
+ * sockets of dead processes before it or not. */
+static void socket_of_a_silent_process_stays(void **state)
+{
+	char name[24];
+	int fd = -1;
+	(void)state;
+	for (int i = 0; i < 9; i++) {
+		snprintf(name, sizeof(name), "%d", 100 + i);
+		const int one = listen_as(name);
+		if (i == 4)
+			fd = one;
+		else
+			close(one);
+	}
+	fflush(stdout);
+	const pid_t pid = fork();
+	if (pid == 0) {
+		const int client = accept(fd, NULL, NULL);
+		_exit(recv(client, name, sizeof(name), 0) < 0);
+	}
+	assert_int_equal(tool("status", NULL), 1);
+	assert_int_equal(access(path_of("104"), F_OK), 0);
+	assert_int_equal(access(path_of("103"), F_OK), -1);
+	assert_int_equal(access(path_of("105"), F_OK), -1);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	close(fd);
+}
+
 /* Run in a child process, whose number is known before it starts. */
 static int with_a_file_in_the_way(int is_socket)
 {
@@ -477,6 +546,8 @@ int main(int argc, char **argv)
 		TEST(tool_reaches_each_process),
 		TEST(tool_reports_wrong_usage),
 		TEST(sockets_of_dead_processes_are_removed),
+		TEST(socket_of_a_silent_process_stays),
+		TEST(stopped_process_does_not_answer),
 		TEST(socket_goes_with_the_adapter),
 		TEST(socket_goes_with_the_process),
 		TEST(file_at_the_socket_path),

@@ -4,10 +4,13 @@
 #include <dirent.h>
 #include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include "mlx5sw/inject/socket.h"
+
+/* Limit of a connection, a request and its answer each: a process that has been stopped accepts
+ * none, or does not answer. */
+#define ANSWER_SECONDS 5
 
 static int usage(FILE *f)
 {
@@ -28,29 +31,54 @@ static int usage(FILE *f)
 	return f == stderr ? 2 : 0;
 }
 
-/* Returns 0, 1: the process refused the line, or -1: no answer. */
+/* Connect *fd to a process. Returns 0 or an errno value; EAGAIN: no connection within the limit. */
+static int reach(const char *dir, const char *name, int *fd)
+{
+	const struct timeval limit = {ANSWER_SECONDS, 0};
+	struct sockaddr_un address;
+	int err = mlx5swi_socket_address(&address, dir, name);
+	if (err)
+		return err;
+	*fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (*fd < 0)
+		return errno;
+	setsockopt(*fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	setsockopt(*fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)); /* connect's, too */
+	if (connect(*fd, (struct sockaddr *)&address, sizeof(address)) == 0)
+		return 0;
+	err = errno;
+	close(*fd);
+	if (err == ECONNREFUSED) /* the process does not exist any more */
+		mlx5swi_socket_remove(address.sun_path);
+	return err;
+}
+
+/* Returns 0, 1: the process refused the line or did not answer in time, or -1: there is no process,
+ * or it has ended the connection. */
 static int ask(const char *dir, const char *name, const char *line)
 {
-	struct sockaddr_un address;
-	char *answer = malloc(MLX5SWI_MAX_ANSWER + 1);
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	ssize_t n = -1;
-	if (answer && fd >= 0 && mlx5swi_socket_address(&address, dir, name) == 0 &&
-	    connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
-	    send(fd, line, strlen(line), MSG_NOSIGNAL) > 0)
-		n = recv(fd, answer, MLX5SWI_MAX_ANSWER, 0);
+	static char answer[MLX5SWI_MAX_ANSWER + 1];
+	ssize_t n = 0;
+	int fd, err = reach(dir, name, &fd);
+	if (!err) {
+		if (send(fd, line, strlen(line), MSG_NOSIGNAL) < 0 ||
+		    (n = recv(fd, answer, MLX5SWI_MAX_ANSWER, 0)) < 0)
+			err = errno;
+		close(fd);
+	}
 	if (n > 0) {
 		answer[n] = 0;
 		printf("process %s: %s\n%s", name, answer[0] == '0' ? "done" : "refused",
 		       answer + 1);
-	} else if (errno == ECONNREFUSED) {
-		mlx5swi_socket_remove(address.sun_path); /* the process does not exist any more */
+		return answer[0] != '0';
 	}
-	int result = n > 0 ? answer[0] != '0' : -1;
-	if (fd >= 0)
-		close(fd);
-	free(answer);
-	return result;
+	if (err != EAGAIN)
+		return -1;
+	fprintf(stderr,
+		"shmem-mlx5sw: process %s: no answer within %d s: if it was stopped, continue it "
+		"(kill -CONT)\n",
+		name, ANSWER_SECONDS);
+	return 1;
 }
 
 static int send_to_all(const char *dir, const char *only, const char *line)
