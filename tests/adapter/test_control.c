@@ -13,6 +13,7 @@
 
 #define NOBODY 65534
 #define MAX_PROGRAMS 4
+#define SECONDS 30
 
 static char dir[] = "/tmp/adapter_controlXXXXXX", fabric[40], output[MLX5SWI_MAX_ANSWER];
 
@@ -50,6 +51,22 @@ static int n_threads_with_signals(void)
 	return n;
 }
 
+/* A child process that exits normally, and before may stop the adapter that it has inherited. If
+ * that hangs, a signal ends the child. Returns its status. */
+static int fork_and_wait(int stops)
+{
+	int status;
+	fflush(stdout);
+	const pid_t pid = fork();
+	if (pid == 0) {
+		alarm(SECONDS);
+		if (stops)
+			mlx5sw_stop();
+		exit(0);
+	}
+	return waitpid(pid, &status, 0) == pid ? status : -1;
+}
+
 static void obey(struct ibv_context *ctx, const char *line)
 {
 	char answer[MLX5SWI_MAX_ANSWER];
@@ -58,13 +75,10 @@ static void obey(struct ibv_context *ctx, const char *line)
 		printf("%d\n", ibv_get_async_event(ctx, &e) ? -1 : (int)e.event_type);
 	} else if (strcmp(line, "signals\n") == 0) {
 		printf("%d\n", n_threads_with_signals());
-	} else if (strcmp(line, "fork\n") == 0) { /* a child process that exits normally */
-		fflush(stdout);
-		const pid_t pid = fork();
-		if (pid == 0)
-			exit(0);
-		waitpid(pid, NULL, 0);
-		puts("forked");
+	} else if (strcmp(line, "fork\n") == 0) {
+		puts(fork_and_wait(0) ? "failed" : "forked");
+	} else if (strcmp(line, "fork and stop\n") == 0) {
+		puts(fork_and_wait(1) ? "failed" : "forked");
 	} else if (strcmp(line, "stop\n") == 0) {
 		mlx5sw_stop();
 		puts("stopped");
@@ -350,6 +364,20 @@ static int listen_as(const char *name)
 	return fd;
 }
 
+/* A child that stops the adapter stops nothing of its parent. */
+static void child_stops_its_own(void **state)
+{
+	(void)state;
+	const program_t *p = ready();
+	send_line(p, "fork and stop");
+	expect_answer(p, "forked");
+	assert_int_equal(access(path_of(number(p)), F_OK), 0);
+	assert_int_equal(tool("status", NULL), 0);
+	send_line(p, "stop");
+	expect_answer(p, "stopped");
+	assert_int_equal(access(path_of(number(p)), F_OK), -1);
+}
+
 /* A process that ends the connection without an answer keeps its socket, whether the tool has tried
  * sockets of dead processes before it or not. */
 static void socket_of_a_silent_process_stays(void **state)
@@ -550,6 +578,7 @@ int main(int argc, char **argv)
 		TEST(stopped_process_does_not_answer),
 		TEST(socket_goes_with_the_adapter),
 		TEST(socket_goes_with_the_process),
+		TEST(child_stops_its_own),
 		TEST(file_at_the_socket_path),
 		TEST(other_users_are_refused),
 		TEST(directory_open_to_others_is_refused),

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 #include "mlx5sw/core/core.h"
 #include "mlx5sw/engine/step.h"
 
@@ -22,6 +23,7 @@
 
 typedef struct mlx5swi_thread {
 	pthread_t id;
+	pid_t pid; /* of the process that has it: forked children have only this structure */
 	int is_wanted_end;
 } thread_t;
 
@@ -65,6 +67,7 @@ int mlx5swi_thread_start(void)
 	thread_t *t = calloc(1, sizeof(*t));
 	if (!t)
 		return ENOMEM;
+	t->pid = getpid();
 	mlx5swi_w->engine->thread = t;
 	sigset_t all, before;
 	sigfillset(&all);
@@ -83,7 +86,8 @@ void mlx5swi_thread_stop(void)
 {
 	thread_t *t = mlx5swi_w->engine->thread;
 	__atomic_store_n(&t->is_wanted_end, 1, __ATOMIC_RELAXED);
-	pthread_join(t->id, NULL);
+	if (t->pid == getpid())
+		pthread_join(t->id, NULL);
 	mlx5swi_w->engine->thread = NULL;
 	free(t);
 }

@@ -113,13 +113,16 @@ void mlx5swi_socket_start(void)
 	at.pid = getpid();
 }
 
+/* A forked child has neither the thread nor the socket's name, only a descriptor. */
 void mlx5swi_socket_stop(void)
 {
 	if (!at.is_on)
 		return;
-	unlink(at.address.sun_path);
-	shutdown(at.fd, SHUT_RDWR); /* makes accept return */
-	pthread_join(at.thread, NULL);
+	if (at.pid == getpid()) {
+		unlink(at.address.sun_path);
+		shutdown(at.fd, SHUT_RDWR); /* makes accept return */
+		pthread_join(at.thread, NULL);
+	}
 	close(at.fd);
 	at.is_on = 0;
 }
