@@ -326,26 +326,38 @@ static int settle(struct ibv_context *ctx[2])
 	return 0;
 }
 
+/* Make two cables. The address of the second one's interface has a label. */
+static int make_interfaces(void)
+{
+	return unshare(CLONE_NEWNET) ||
+	       system("ip link set lo up"
+		      " && ip link add one type veth peer name end_of_one"
+		      " && ip link add two type veth peer name end_of_two"
+		      " && ip link set end_of_one up"
+		      " && ip link set end_of_two up"
+		      " && ip addr add 10.9.9.1/24 dev two label two:1") ||
+	       enter_namespace("10.9.8.1", "one");
+}
+
+/* The first port is up, the second one down. */
+static int open_two(struct ibv_context *ctx[2])
+{
+	struct ibv_device **devices = ibv_get_device_list(NULL);
+	for (int i = 0; i < 2; i++)
+		if (!devices || !devices[i] || !(ctx[i] = ibv_open_device(devices[i])))
+			return 1;
+	ibv_free_device_list(devices);
+	return settle(ctx);
+}
+
 static int follows_interfaces(int fd)
 {
-	struct ibv_device **devices;
 	struct ibv_context *ctx[2];
 	(void)fd;
-	if (unshare(CLONE_NEWNET) ||
-	    system("ip link set lo up"
-		   " && ip link add one type veth peer name end_of_one"
-		   " && ip link add two type veth peer name end_of_two"
-		   " && ip link set end_of_one up"
-		   " && ip link set end_of_two up") ||
-	    enter_namespace("10.9.8.1", "one") || enter_namespace("10.9.9.1", "two") ||
-	    system("ip link set two down") || !(devices = ibv_get_device_list(NULL)))
+	if (make_interfaces())
 		return 1;
-	for (int i = 0; i < 2; i++)
-		if (!(ctx[i] = ibv_open_device(devices[i])))
-			return 2;
-	ibv_free_device_list(devices);
-	if (settle(ctx))
-		return 3;
+	if (open_two(ctx))
+		return 2;
 	if (system("ip link set two up") || !becomes(ctx[1], IBV_PORT_ACTIVE))
 		return 4;
 	/* the other end of the cable */

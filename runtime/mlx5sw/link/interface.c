@@ -21,11 +21,14 @@ bool mlx5swi_interface_of(const uint8_t ipv4[4], char name[IF_NAMESIZE])
 		return false;
 	for (const struct ifaddrs *i = all; i && !found; i = i->ifa_next) {
 		const struct sockaddr_in *a = (const struct sockaddr_in *)(void *)i->ifa_addr;
+		size_t n = strcspn(i->ifa_name, ":"); /* an address with a label: "eth0:1" */
 
 		found = a && a->sin_family == AF_INET && memcmp(&a->sin_addr, ipv4, 4) == 0 &&
-			strlen(i->ifa_name) < IF_NAMESIZE;
-		if (found)
-			strcpy(name, i->ifa_name);
+			n < IF_NAMESIZE;
+		if (!found)
+			continue;
+		memcpy(name, i->ifa_name, n);
+		name[n] = 0;
 	}
 	freeifaddrs(all);
 	return found;
