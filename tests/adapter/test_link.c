@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sched.h>
 #include "link_roles.h"
+#include "mlx5sw/link/interface.h"
 
 static void shared_memory(void **state)
 {
@@ -378,6 +379,53 @@ static void ports_follow_their_interfaces(void **state)
 	assert_int_equal(status_of(start(follows_interfaces, "tcp:10.9.8.1,10.9.9.1", -1, -1)), 0);
 }
 
+/* The adapter looks at all interfaces at once: when one port has followed its interface, the other
+ * port would have followed its own. */
+static int flap_two(struct ibv_context *ctx)
+{
+	const time_t end = time(NULL) + SECONDS;
+	if (system("ip link set two down && ip link set two up"))
+		return 1;
+	while (!mlx5swi_interface_is_up("two"))
+		if (time(NULL) > end)
+			return 1;
+	return system("ip link set one down") || !becomes(ctx, IBV_PORT_DOWN) ||
+	       system("ip link set one up") || !becomes(ctx, IBV_PORT_ACTIVE);
+}
+
+static int control(const char *line)
+{
+	char answer[100];
+	return mlx5sw_control(line, answer, sizeof(answer));
+}
+
+static int is_down_for_other_reasons(int fd)
+{
+	struct ibv_context *ctx[2];
+	(void)fd;
+	if (make_interfaces() || open_two(ctx))
+		return 1;
+	/* `port down` holds whatever the interface does, and `port up` makes no link */
+	if (control("port down mlx5_1") || flap_two(ctx[0]) || state_of(ctx[1]) != IBV_PORT_DOWN)
+		return 2;
+	if (control("port up mlx5_1") || !becomes(ctx[1], IBV_PORT_ACTIVE))
+		return 3;
+	if (system("ip link set two down") || !becomes(ctx[1], IBV_PORT_DOWN) ||
+	    control("port up mlx5_1") || state_of(ctx[1]) != IBV_PORT_DOWN)
+		return 4;
+	if (control("device fatal mlx5_1") || flap_two(ctx[0]) || mlx5swi_device(0, 1)->port.is_up)
+		return 5;
+	return 0;
+}
+
+static void interface_does_not_undo_other_faults(void **state)
+{
+	(void)state;
+	need_namespaces();
+	assert_int_equal(
+		status_of(start(is_down_for_other_reasons, "tcp:10.9.8.1,10.9.9.1", -1, -1)), 0);
+}
+
 static int takes_no_signals(int fd)
 {
 	verbs_end_t e;
@@ -437,6 +485,7 @@ int main(void)
 		cmocka_unit_test(tcp_garbage),
 		cmocka_unit_test(cable_between_namespaces),
 		cmocka_unit_test(ports_follow_their_interfaces),
+		cmocka_unit_test(interface_does_not_undo_other_faults),
 		cmocka_unit_test(signals_go_to_program_threads),
 		cmocka_unit_test(names_are_checked),
 	};

@@ -66,6 +66,8 @@ typedef struct mlx5swi_port {
 	struct mlx5swi_device *dev;
 	uint8_t is_up, is_ethernet, mtu; /* mtu: code 1 .. 5 */
 	uint8_t requires_grh;            /* InfiniBand: packets without a GRH are lost */
+	/* why the port is down: a control line, its interface */
+	uint8_t is_taken_down, has_no_link;
 	uint16_t lid, pkey;
 	uint8_t mac[6];
 	mlx5swi_gid_t gids[MLX5SWI_N_GIDS];

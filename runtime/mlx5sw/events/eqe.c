@@ -48,12 +48,26 @@ void mlx5swi_event_port(mlx5swi_port_t *port, int ibv_event_type)
 	each_context(port->dev, &ib, eqe);
 }
 
+static void port_update(mlx5swi_port_t *port)
+{
+	uint8_t is_up = !port->dev->is_fatal && !port->is_taken_down && !port->has_no_link;
+
+	if (port->is_up == is_up)
+		return;
+	port->is_up = is_up;
+	mlx5swi_event_port(port, is_up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR);
+}
+
 void mlx5swi_port_set(mlx5swi_port_t *port, int is_up)
 {
-	if (port->is_up == (is_up != 0))
-		return;
-	port->is_up = is_up != 0;
-	mlx5swi_event_port(port, is_up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR);
+	port->is_taken_down = !is_up;
+	port_update(port);
+}
+
+void mlx5swi_port_set_link(mlx5swi_port_t *port, int is_up)
+{
+	port->has_no_link = !is_up;
+	port_update(port);
 }
 
 void mlx5swi_event_device(mlx5swi_device_t *dev, int ibv_event_type)

@@ -10,8 +10,10 @@
 struct mlx5swi_events *mlx5swi_events_new(mlx5swi_context_t *ctx); /* opens ctx->async_fd */
 void mlx5swi_events_free(mlx5swi_context_t *ctx);
 void mlx5swi_event_port(mlx5swi_port_t *port, int ibv_event_type); /* to every open context */
-/* also sends the event, if the state changes */
+/* A port is up if its device is alive and neither of these has taken it down: a control line
+ * (port_set), the port's interface (port_set_link). Both send the event if the state changes. */
 void mlx5swi_port_set(mlx5swi_port_t *port, int is_up);
+void mlx5swi_port_set_link(mlx5swi_port_t *port, int is_up);
 void mlx5swi_event_device(mlx5swi_device_t *dev, int ibv_event_type);
 #define MLX5SWI_EQE_COMPLETION 0 /* types of EQEs */
 #define MLX5SWI_EQE_COMM_EST 2

@@ -25,8 +25,7 @@ unsigned mlx5swi_port_down(mlx5swi_device_t *dev, const request_t *r)
 unsigned mlx5swi_port_up(mlx5swi_device_t *dev, const request_t *r)
 {
 	(void)r;
-	if (!dev->is_fatal)
-		mlx5swi_port_set(&dev->port, 1);
+	mlx5swi_port_set(&dev->port, 1);
 	return !dev->is_fatal;
 }
 

@@ -5,7 +5,7 @@
  * packet. If a connection breaks, its packets are lost, as on a link that goes down.
  *
  * A process has one place for all its ports, or one for each of them, with an address of its own:
- * then its sockets are bound to the interface that has the address, and the port is up as long as
+ * then its sockets are bound to the interface that has the address, and the port is down while
  * the interface is. TCP would keep packets for a link that is down and deliver them minutes later.
  * A link of a NIC loses them, so connections of an interface that goes down are closed, and those
  * to a peer that does not answer too.
@@ -453,7 +453,7 @@ static void look_at_interfaces(tcp_t *t)
 		end->is_up = is_up;
 		if (!is_up)
 			drop_connections(t, end);
-		mlx5swi_port_set(&mlx5swi_w->devices[i].port, is_up);
+		mlx5swi_port_set_link(&mlx5swi_w->devices[i].port, is_up);
 	}
 }
 
