@@ -247,6 +247,32 @@ static void random_placement_and_order(void **state)
 	}
 }
 
+/* The adapter allocates two buffers, makes a stream, and allocates memory to warm up. If one of
+ * these calls fails, it keeps nothing, and the next registration tries again. */
+static void first_use_fails(void **state)
+{
+	enum { N_CALLS = 4, N_HELD = 3 };
+
+	(void)state;
+	for (unsigned n = 1; n <= N_CALLS; n++) {
+		adapter_start(NULL);
+		uint8_t *p = fake_cuda_alloc(64);
+		fake_cuda_fail(n);
+		assert_false(mlx5swi_is_gpu(p));
+		assert_int_equal(fake_cuda_held(), 0);
+		fake_cuda_fail(n);
+		assert_false(mlx5swi_is_gpu(p));
+		assert_int_equal(fake_cuda_held(), 0);
+		fake_cuda_fail(0);
+		assert_true(mlx5swi_is_gpu(p));
+		assert_true(mlx5swi_is_gpu(p));
+		assert_int_equal(fake_cuda_held(), N_HELD);
+		adapter_stop();
+		assert_int_equal(fake_cuda_held(), 0);
+		fake_cuda_free(p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -260,6 +286,7 @@ int main(void)
 		cmocka_unit_test(lost_packets),
 		cmocka_unit_test(region_memory_freed_early),
 		cmocka_unit_test(random_placement_and_order),
+		cmocka_unit_test(first_use_fails),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -173,16 +173,32 @@ static void leave(cuda_t *c)
 	c->pop(&old);
 }
 
+/* Requires that the context is current. */
+static void close_stream(cuda_t *c, gpu_t *g)
+{
+	if (g->stream)
+		c->stream_destroy(g->stream);
+	if (g->out)
+		c->host_free(g->out);
+	if (g->in)
+		c->host_free(g->in);
+	g->stream = NULL;
+	g->out = g->in = NULL;
+}
+
+/* The GPU has a stream only if all of this has succeeded; otherwise the next call tries again. */
 static int open_stream(cuda_t *c, int gpu)
 {
 	gpu_t *g = &c->gpus[gpu];
 	if (g->stream)
 		return 0;
-	if (c->retain(&g->ctx, gpu) || enter_context(c, g))
+	if ((!g->ctx && c->retain(&g->ctx, gpu)) || enter_context(c, g))
 		return 1;
 	int failed = c->host_alloc((void **)&g->out, OUT_NBYTES, 0) ||
 		     c->host_alloc((void **)&g->in, IN_NBYTES, 0) ||
 		     c->stream_create(&g->stream, STREAM_NON_BLOCKING) || warm_up(c, g);
+	if (failed)
+		close_stream(c, g);
 	leave(c);
 	if (!failed)
 		__atomic_store_n(&mlx5swi_w->engine->has_gpus, 1, __ATOMIC_RELAXED);
@@ -367,9 +383,7 @@ void mlx5swi_gpu_close(void)
 	for (int i = 0; i < MAX_GPUS; i++)
 		if (c->gpus[i].stream) {
 			int failed = enter_context(c, &c->gpus[i]);
-			c->stream_destroy(c->gpus[i].stream);
-			c->host_free(c->gpus[i].out);
-			c->host_free(c->gpus[i].in);
+			close_stream(c, &c->gpus[i]);
 			if (!failed)
 				leave(c);
 		}

@@ -34,7 +34,7 @@ typedef struct done {
 static region_t regions[MAX_REGIONS];
 static copy_t copies[MAX_COPIES];
 static done_t done[MAX_DONE];
-static unsigned n_regions, n_copies, n_done, n_waits, n_waits_before;
+static unsigned n_regions, n_copies, n_done, n_waits, n_waits_before, fails_in, n_held;
 /* As if a stream were being captured in mode GLOBAL all the time: calls that wait or allocate are
  * refused to a thread whose own mode is not RELAXED. */
 static _Thread_local int capture_mode;
@@ -162,6 +162,21 @@ void fake_cuda_watch(void (*f)(const uint8_t *p, size_t nbytes))
 	watch = f;
 }
 
+void fake_cuda_fail(unsigned n)
+{
+	fails_in = n;
+}
+
+unsigned fake_cuda_held(void)
+{
+	return n_held;
+}
+
+static int fails(void)
+{
+	return fails_in && --fails_in == 0;
+}
+
 static int overlap(uintptr_t a, size_t a_nbytes, uintptr_t b, size_t b_nbytes)
 {
 	return a < b + b_nbytes && b < a + a_nbytes;
@@ -232,13 +247,17 @@ EXPORT int cuDevicePrimaryCtxRetain(void **ctx, int gpu)
 
 EXPORT int cuStreamCreate(void **stream, unsigned flags)
 {
+	if (flags != 1 || fails())
+		return INVALID_VALUE;
 	*stream = copies;
-	return flags == 1 ? SUCCESS : INVALID_VALUE;
+	n_held++;
+	return SUCCESS;
 }
 
 EXPORT int cuStreamDestroy_v2(void *stream)
 {
 	(void)stream;
+	n_held--;
 	return SUCCESS;
 }
 
@@ -288,13 +307,16 @@ EXPORT int cuMemHostAlloc(void **p, size_t nbytes, unsigned flags)
 	(void)flags;
 	if (!is_relaxed())
 		return CAPTURE_UNSUPPORTED;
-	*p = malloc(nbytes);
-	return *p ? SUCCESS : INVALID_VALUE;
+	if (fails() || !(*p = malloc(nbytes)))
+		return INVALID_VALUE;
+	n_held++;
+	return SUCCESS;
 }
 
 EXPORT int cuMemFreeHost(void *p)
 {
 	free(p);
+	n_held--;
 	return SUCCESS;
 }
 
@@ -302,6 +324,8 @@ EXPORT int cuMemAlloc_v2(uintptr_t *p, size_t nbytes)
 {
 	if (!is_relaxed())
 		return CAPTURE_UNSUPPORTED;
+	if (fails())
+		return INVALID_VALUE;
 	*p = (uintptr_t)fake_cuda_alloc(nbytes);
 	return SUCCESS;
 }

@@ -34,6 +34,11 @@ void fake_cuda_forget(void);
  * NULL: disable. */
 void fake_cuda_watch(void (*f)(const uint8_t *p, size_t nbytes));
 
+/* Of the calls that make a stream, or allocate memory, the nth from now on fails; 0: none. */
+void fake_cuda_fail(unsigned n);
+/* Streams and host allocations that have been made, and neither destroyed nor freed. */
+unsigned fake_cuda_held(void);
+
 #pragma GCC visibility pop
 
 #endif
