@@ -266,6 +266,12 @@ static void format_word(const option_t *o, int index, char *text, size_t text_nb
 	snprintf(text, text_nbytes, "%.*s", (int)strcspn(word, "|:"), word);
 }
 
+/* -1 is a value of its own where the text explains it, and else says that nothing is set. */
+static bool has_default(const option_t *o)
+{
+	return o->dflt[0] != '\0' && (strcmp(o->dflt, "-1") != 0 || strstr(o->help, "-1:"));
+}
+
 static void format_value(const option_t *o, const shmemhi_options_t *opt, char *text,
 			 size_t text_nbytes)
 {
@@ -279,7 +285,7 @@ static void format_value(const option_t *o, const shmemhi_options_t *opt, char *
 		format_units(*(const uint64_t *)field, time_units, text, text_nbytes);
 		break;
 	case KIND_INT:
-		if (*(const int *)field < 0 && o->dflt[0] == '\0')
+		if (*(const int *)field < 0 && !has_default(o))
 			snprintf(text, text_nbytes, "-");
 		else
 			snprintf(text, text_nbytes, "%d", *(const int *)field);
@@ -309,7 +315,7 @@ void shmemhi_options_print(const shmemhi_options_t *opt, FILE *out)
 		const option_t *o = &table[i];
 
 		format_value(o, opt, value, sizeof(value));
-		fprintf(out, "%-23s %-8s %-12s %s\n", o->name, o->dflt[0] ? o->dflt : "-", value,
-			o->help);
+		fprintf(out, "%-23s %-8s %-12s %s\n", o->name, has_default(o) ? o->dflt : "-",
+			value, o->help);
 	}
 }
