@@ -269,6 +269,24 @@ static void free_copy(shmemh_t *job)
 	free(job);
 }
 
+/* Of libshmem_sim (shmem_sim.h). Weak: programs for GPUs do not load it. */
+extern int shmemsim_unfinished(char *name, size_t nbytes) __attribute__((weak));
+
+/* In the emulator such kernels would go on with memory that this job has released, or never end. A
+ * line, and no failure: they need not use this job. */
+static void warn_unfinished(const shmemh_t *job)
+{
+	char name[128] = "";
+	int n = shmemsim_unfinished ? shmemsim_unfinished(name, sizeof name) : 0;
+
+	if (n > 0)
+		shmemhi_log(&job->log, SHMEMHI_WARN,
+			    "finalize: kernels of this PE that have not ended in the emulator: %d "
+			    "(the first is %s): call shmemd_stream_sync before shmemh_finalize; a "
+			    "kernel must not use contexts or memory of the job after it",
+			    n, name);
+}
+
 int shmemh_finalize(shmemh_t *job)
 {
 	int status = SHMEMH_OK;
@@ -282,6 +300,7 @@ int shmemh_finalize(shmemh_t *job)
 		free_copy(job);
 		return SHMEMH_OK;
 	}
+	warn_unfinished(job);
 	shmemhi_log_unread_error(job);
 	/* No PE may unmap memory before all PEs have stopped using it. If a PE died or left, the
 	 * PEs cannot agree on that moment: close at once, without waiting for the failed PE. */

@@ -187,6 +187,15 @@ bool shmemhi_is_finalized(const shmemh_t *job)
 	return p && !atomic_load(&p->is_live);
 }
 
+/* What comes of it. In the emulator all PEs of a job are in this process, and those of a failed run
+ * cannot call finalize. */
+static const char *loss_of(const shmemh_t *job, int n_handles)
+{
+	if (n_handles >= job->n_pes || job->attr.boot)
+		return "call it on each PE, unless this follows a failed run of the emulator";
+	return "other processes of the job see this one die, and its last operations may be lost";
+}
+
 /* The process ends, or unloads this library. One line, also for many PEs of the emulator. */
 __attribute__((destructor)) static void tell_forgotten(void)
 {
@@ -204,9 +213,8 @@ __attribute__((destructor)) static void tell_forgotten(void)
 	if (forgotten)
 		shmemhi_log(&forgotten->log, SHMEMHI_WARN,
 			    "the process ends, or unloads this library, without shmemh_finalize "
-			    "(handles left: %d): other processes of the job see this one die, and "
-			    "its last operations may be lost",
-			    n);
+			    "(handles left: %d): %s",
+			    n, loss_of(forgotten, n));
 }
 
 int shmemhi_refused(const shmemh_t *job, const char *call)

@@ -2,6 +2,8 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Kernel launches, streams, the end of threads, and process mode's implicit world. */
 #include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
 #include "sim/sim.h"
 
 #define MAX_THREADS 1024u /* in a block: the limit of every GPU */
@@ -148,6 +150,14 @@ static int refuse(const char *what, uint32_t value)
 	return 1;
 }
 
+static int refuse_empty(const uint32_t grid[3], const uint32_t block[3])
+{
+	shmemsimi_report_line("kernel launch refused: %u x %u x %u blocks of %u x %u x %u threads: "
+			      "each dimension is at least 1",
+			      grid[0], grid[1], grid[2], block[0], block[1], block[2]);
+	return 1;
+}
+
 static int check(void (*kernel)(const void *), const uint32_t grid[3], const uint32_t block[3])
 {
 	uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
@@ -155,7 +165,7 @@ static int check(void (*kernel)(const void *), const uint32_t grid[3], const uin
 	if (!kernel)
 		return refuse("no kernel", 0);
 	if (!blocks || !threads)
-		return refuse("a dimension is 0; blocks", (uint32_t)blocks);
+		return refuse_empty(grid, block);
 	if (block[0] > MAX_THREADS || block[1] > MAX_THREADS || threads > MAX_THREADS)
 		return refuse("more than 1024 threads in a block", (uint32_t)threads);
 	if (blocks > MAX_FIBERS || blocks * threads > MAX_FIBERS)
@@ -278,4 +288,46 @@ void shmemsimi_lane_exited(shmemsimi_fiber_t *f)
 	shmemsimi_block_recheck(block);
 	if (!block->live && --f->grid->live == 0)
 		grid_ended(f->grid);
+}
+
+/* Kernels of a PE that have not ended, but those of which a line told before. name: of the first.
+ */
+static int count_unfinished(int pe, char *name, size_t nbytes)
+{
+	const shmemsimi_grid_t *first = NULL;
+	int n = 0;
+	for (shmemsimi_stream_t *s = shmemsimi_w.streams; s; s = s->next)
+		for (shmemsimi_grid_t *g = s->pe == pe ? s->first : NULL; g; g = g->next) {
+			if (g->is_told)
+				continue;
+			g->is_told = 1;
+			n++;
+			first = first && first->id < g->id ? first : g;
+		}
+	if (first)
+		shmemsimi_kernel_name(first, name, nbytes);
+	return n;
+}
+
+int shmemsim_unfinished(char *name, size_t nbytes)
+{
+	const shmemsimi_world_t *w = &shmemsimi_w;
+	int is_mine = w->thread == (unsigned long)pthread_self() && w->pid == (long)getpid();
+	return is_mine && !w->is_failed ? count_unfinished(w->current->pe, name, nbytes) : 0;
+}
+
+/* Process mode: kernels run only while the program calls the emulator. */
+__attribute__((destructor)) static void tell_unfinished(void)
+{
+	const shmemsimi_world_t *w = &shmemsimi_w;
+	char name[128] = "";
+	int n;
+	if (w->mode != MODE_PROCESS || w->is_failed || w->pid != (long)getpid())
+		return;
+	n = count_unfinished(-1, name, sizeof(name));
+	if (n)
+		fprintf(stderr,
+			"shmem_sim: the process ends, and kernels of it have not ended: %d (the "
+			"first is %s): wait for them by shmemd_stream_sync\n",
+			n, name);
 }

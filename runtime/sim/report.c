@@ -75,9 +75,9 @@ void shmemsimi_report_line(const char *fmt, ...)
 	add("\n");
 }
 
-/* The name of a grid's kernel. What shmemsim_launch_cuda starts is a function of its own, whose
- * parameters begin with the kernel's address. */
-static void kernel_name(const shmemsimi_grid_t *g, char *name, size_t nbytes)
+/* What shmemsim_launch_cuda starts is a function of its own, whose parameters begin with the
+ * kernel's address. */
+void shmemsimi_kernel_name(const shmemsimi_grid_t *g, char *name, size_t nbytes)
 {
 	shmemsimi_symbol((const char *)(uintptr_t)g->kernel + 1, name, nbytes);
 	if (strstr(name, "shmemsim_launch_cuda"))
@@ -87,7 +87,7 @@ static void kernel_name(const shmemsimi_grid_t *g, char *name, size_t nbytes)
 static void add_lane(const shmemsimi_fiber_t *f)
 {
 	char name[128];
-	kernel_name(f->grid, name, sizeof(name));
+	shmemsimi_kernel_name(f->grid, name, sizeof(name));
 	if (f->pe >= 0)
 		add("PE %d ", f->pe);
 	add("kernel %u %s block %u thread %u", f->grid->id, name, f->thread.block, f->thread.tid);
@@ -317,8 +317,12 @@ void shmemsimi_report_fibers(void)
 {
 	static place_t place;
 	shmemsimi_world_t *w = &shmemsimi_w;
-	add_launches();
-	add_advice();
+	/* Threads that wait for others are a symptom only if nothing goes on. At any other failure
+	 * a correct program has such threads, too. */
+	if (w->is_stuck) {
+		add_launches();
+		add_advice();
+	}
 	shmemsimi_report_records();
 	trace_all();
 	add("scheduling: %s\n", shmemsimi_policy_text());

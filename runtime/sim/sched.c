@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <time.h>
+#include <unistd.h>
 #include "sim/sim.h"
 
 /* Rounds in which every polling fiber polled once and none read the clock, until the run is a
@@ -150,6 +151,7 @@ static bool stuck(const char *what)
 {
 	shmemsimi_report_line("%s", what);
 	shmemsimi_w.is_failed = 1;
+	shmemsimi_w.is_stuck = 1;
 	shmemsimi_w.failure = what;
 	return false;
 }
@@ -425,7 +427,7 @@ void shmemsimi_sched_begin(void)
 	w->n_live = w->n_grids = 0;
 	for (int pe = 0; pe < SHMEMSIMI_N_COUNTED; pe++)
 		w->n_launches[pe] = 0;
-	w->is_failed = w->is_wanted_main = w->is_eager = w->is_clock_read = 0;
+	w->is_failed = w->is_stuck = w->is_wanted_main = w->is_eager = w->is_clock_read = 0;
 	w->epoch = w->spin_epoch = 0;
 	w->n_starts = w->n_points = 0;
 	w->failure = NULL;
@@ -435,6 +437,7 @@ void shmemsimi_sched_begin(void)
 	w->idle_jumps = 0;
 	w->idle_polls = 0;
 	w->thread = (unsigned long)pthread_self();
+	w->pid = (long)getpid();
 	shmemsim_wrote = 0;
 	w->n_alone = 0;
 	shmemsim_hooks = SHMEMSIMI_HOOK_STEP;

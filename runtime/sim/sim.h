@@ -136,6 +136,7 @@ typedef struct shmemsimi_grid {
 	struct shmemsimi_stream *stream;
 	uint32_t id; /* counts launches of the world */
 	int pe;
+	int is_told; /* a line says that the program did not wait for it */
 	void (*kernel)(const void *params);
 	void *params;
 	size_t params_nbytes, shared_nbytes;
@@ -192,6 +193,7 @@ typedef struct shmemsimi_world {
 	uint32_t n_launches[SHMEMSIMI_N_COUNTED]; /* of each PE */
 	int n_pes;
 	int is_failed;
+	int is_stuck; /* the failure is a deadlock or a livelock */
 	/* main may continue: the run has ended, or in process mode the stream that it waits for */
 	int is_wanted_main;
 	int is_eager;             /* process mode: main continues once no fiber can run */
@@ -215,6 +217,7 @@ typedef struct shmemsimi_world {
 	uint32_t idle_polls;
 	int is_clock_read;    /* since the last idle round */
 	unsigned long thread; /* pthread_self() of the only thread */
+	long pid;             /* of the process that started the emulator */
 	uint32_t trace_lines; /* operations that the report lists; cfg.trace are kept */
 	int is_searching;     /* one of many runs: none of them writes the file of its trace */
 	int result;
@@ -368,6 +371,8 @@ void shmemsimi_report_line(const char *fmt, ...) __attribute__((format(printf, 1
 size_t shmemsimi_format(char *dst, size_t nbytes, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4))); /* snprintf into memory that fibers share */
 void shmemsimi_report_fibers(void);            /* main: appends the place of each fiber */
+/* The name of a grid's kernel, or of the function that shmemsim_launch_cuda runs as one. */
+void shmemsimi_kernel_name(const shmemsimi_grid_t *g, char *name, size_t nbytes);
 bool shmemsimi_symbol(const void *pc, char *text, size_t nbytes);
 bool shmemsimi_variable(const void *p, char *text, size_t nbytes); /* p is in a static variable */
 

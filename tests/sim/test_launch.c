@@ -73,7 +73,9 @@ static int bad_launches(int pe, int n_pes, void *arg)
 	CHECK(shmemsim_launch(nothing, NULL, 0, 1, 1025, 0, NULL) == 1);
 	CHECK(strstr(shmemsim_report(), "more than 1024 threads in a block (1025)"));
 	CHECK(shmemsim_launch(nothing, NULL, 0, 0, 32, 0, NULL) == 1);
+	CHECK(strstr(shmemsim_report(), "0 x 1 x 1 blocks of 32 x 1 x 1 threads: each dimension"));
 	CHECK(shmemsim_launch(nothing, NULL, 0, 1, 0, 0, NULL) == 1);
+	CHECK(strstr(shmemsim_report(), "1 x 1 x 1 blocks of 0 x 1 x 1 threads: each dimension"));
 	CHECK(shmemsim_launch(NULL, NULL, 0, 1, 32, 0, NULL) == 1);
 	CHECK(shmemsim_launch(nothing, NULL, 0, 1u << 31, 1024, 0, NULL) == 1);
 	CHECK(shmemsim_launch(launches_again, NULL, 0, 1, 1, 0, NULL) == 0);

@@ -108,6 +108,37 @@ static void test_deadlock(void **state)
 	assert_bad(result, "missing 00000200; ");
 }
 
+static void barrier_and_failure(const void *params)
+{
+	(void)params;
+	if (shmemd_arch_tid() == 40)
+		shmemsim_fail("the program's own check");
+	shmemd_arch_bar_sync(1, 64);
+}
+
+static int one_pe_launches(int pe, int n_pes, void *arg)
+{
+	return pe == 0 ? launch_and_sync(pe, n_pes, arg) : 0;
+}
+
+/* That threads wait at a barrier, or that PEs have launched different numbers of kernels, is a hint
+ * at the cause of a deadlock or livelock, and of no other failure. */
+static void test_hints(void **state)
+{
+	launch_t l = {barrier_and_failure, NULL, 0, 1, 64};
+	const shmemsim_config_t cfg = SHMEMSIM_CONFIG_INIT;
+	int result = shmemsim_run(&cfg, 2, one_pe_launches, &l);
+	(void)state;
+	assert_bad(result, "thread 40: the program's own check");
+	assert_bad(result, "thread 0 to 39: at barrier 1");
+	assert_null(strstr(shmemsim_report(), "waits at a barrier"));
+	assert_null(strstr(shmemsim_report(), "has launched"));
+	l.kernel = half_at_barrier;
+	result = shmemsim_run(&cfg, 2, one_pe_launches, &l);
+	assert_bad(result, "thread 0 waits at a barrier for threads that are elsewhere");
+	assert_bad(result, "PE 1 has launched 0 kernels, PE 0 1");
+}
+
 /* Waits with a limit, all of which expire, in a kernel that writes nothing. */
 static void waits_expire(const void *params)
 {
@@ -251,6 +282,7 @@ int main(void)
 		cmocka_unit_test(test_livelock),      cmocka_unit_test(test_expired_waits),
 		cmocka_unit_test(test_step_limit),    cmocka_unit_test(test_host_and_agent),
 		cmocka_unit_test(test_endless_sleep), cmocka_unit_test(test_clean_start),
+		cmocka_unit_test(test_hints),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -105,6 +105,12 @@ SHMEMSIM_API int shmemsim_agent(const char *name, void (*fn)(void *arg), void *a
 struct shmemd_ctx;
 SHMEMSIM_API int shmemsim_serve(const struct shmemd_ctx *ctx);
 
+/* How many kernels of the calling PE have not ended, without those that an earlier call counted.
+ * shmemh_finalize calls it, and prints a line. 0 on a thread that is not the emulator's, and after
+ * a failure.
+ * name     receives the name of the one that was launched first, if there is one; [nbytes] */
+SHMEMSIM_API int shmemsim_unfinished(char *name, size_t nbytes);
+
 /* Returns one of 0 .. n-1, n <= 65535: the only source of random choices. Recorded, and repeated by
  * seed or list. */
 SHMEMSIM_API unsigned shmemsim_choose(unsigned n);
