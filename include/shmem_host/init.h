@@ -110,7 +110,8 @@ SHMEMH_API int shmemh_n_pes(const shmemh_t *job);
 
 /* Host barrier over all PEs. Says nothing about kernels: synchronise streams first.
  * Returns  SHMEMH_OK; ERR_PEER; ERR_TIMEOUT (SHMEMH_BOOT_TIMEOUT, text names who is missing);
- *          ERR_MISMATCH (another PE made another collective call, with another number of bytes);
+ *          ERR_MISMATCH (another PE made another collective call of all PEs, shmemh_finalize
+ *          included; text has both calls and PEs, and the next collective works);
  *          ERR_NO_MEMORY (of the hub); ERR_BOOTSTRAP.
  */
 SHMEMH_API int shmemh_barrier(shmemh_t *job);
@@ -118,7 +119,7 @@ SHMEMH_API int shmemh_barrier(shmemh_t *job);
 /* Gather nbytes from every PE into dst[pe][nbytes], in world order. Collective, equal nbytes.
  *
  * nbytes   1 .. 1 MiB.
- * Returns  as shmemh_barrier; ERR_MISMATCH when nbytes differ; ERR_ARGUMENT.
+ * Returns  as shmemh_barrier; ERR_MISMATCH also when nbytes differ; ERR_ARGUMENT.
  */
 SHMEMH_API int shmemh_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes);
 

@@ -313,7 +313,7 @@ int shmemh_finalize(shmemh_t *job)
 		 * one does. */
 		expect_leaving(job);
 		shmemhi_begin(job);
-		status = shmemhi_done(job, shmemhi_barrier(job, "finalize"));
+		status = shmemhi_done(job, shmemhi_begin_collective(job, SHMEMHI_CALL_FINALIZE, 0));
 	}
 	if (status != SHMEMH_OK)
 		shmemhi_keep_thread_err(&job->err);

@@ -517,9 +517,10 @@ int shmemh_trace_write(shmemh_t *job, const char *path, const char *const *phase
 	if (shmemhi_refused(job, "trace_write"))
 		return SHMEMH_ERR_ARGUMENT;
 	shmemhi_begin(job);
-	shmemhi_name_collective(job, "trace_write");
 	g.n_pes = job->n_pes;
-	status = gather_heads(job, &g);
+	status = shmemhi_begin_collective(job, SHMEMHI_CALL_TRACE_WRITE, 0);
+	if (status == SHMEMH_OK)
+		status = gather_heads(job, &g);
 	if (status == SHMEMH_OK)
 		status = shmemhi_agree(job, gather_events(job, &g));
 	if (status == SHMEMH_OK)

@@ -37,13 +37,63 @@ void shmemhi_name_collective(shmemh_t *job, const char *call)
 	snprintf(job->call, sizeof job->call, "%s", call);
 }
 
-int shmemhi_barrier(shmemh_t *job, const char *call)
-{
-	char mine = 0;
+static const char *const call_names[] = {
+	[SHMEMHI_CALL_BARRIER] = "barrier",    [SHMEMHI_CALL_ALLGATHER] = "allgather",
+	[SHMEMHI_CALL_FINALIZE] = "finalize",  [SHMEMHI_CALL_TRACE_WRITE] = "trace_write",
+	[SHMEMHI_CALL_MALLOC] = "malloc",      [SHMEMHI_CALL_ALIGN] = "align",
+	[SHMEMHI_CALL_CALLOC] = "calloc",      [SHMEMHI_CALL_FREE] = "free",
+	[SHMEMHI_CALL_TAKE] = "library memory"};
 
-	shmemhi_name_collective(job, call);
-	/* No PE reads the gathered bytes: statuses only has room for them. */
-	return shmemhi_allgather(job, &mine, job->statuses, sizeof mine);
+const char *shmemhi_call_name(uint32_t kind)
+{
+	const char *name = kind < sizeof call_names / sizeof *call_names ? call_names[kind] : NULL;
+
+	return name ? name : "an unknown call";
+}
+
+/* "allgather(64 bytes)", or the name alone. */
+static void describe_call(const shmemhi_call_t *c, char *text, size_t nbytes)
+{
+	if (c->nbytes)
+		snprintf(text, nbytes, "%s(%llu bytes)", shmemhi_call_name(c->kind),
+			 (unsigned long long)c->nbytes);
+	else
+		snprintf(text, nbytes, "%s", shmemhi_call_name(c->kind));
+}
+
+static bool are_different_calls(const shmemhi_call_t *a, const shmemhi_call_t *b)
+{
+	if (a->kind >= SHMEMHI_CALL_MALLOC && b->kind >= SHMEMHI_CALL_MALLOC)
+		return false;
+	return a->kind != b->kind || a->nbytes != b->nbytes;
+}
+
+int shmemhi_compare_calls(shmemh_t *job, const shmemhi_call_t *all)
+{
+	char first[64], other[64];
+	int pe = 1;
+
+	while (pe < job->n_pes && !are_different_calls(&all[0], &all[pe]))
+		pe++;
+	if (pe >= job->n_pes)
+		return SHMEMH_OK;
+	describe_call(&all[0], first, sizeof first);
+	describe_call(&all[pe], other, sizeof other);
+	return shmemhi_fail(&job->err, SHMEMH_ERR_MISMATCH,
+			    "PE 0 called %s, PE %d %s: all PEs of a job make the same host "
+			    "collectives in the same order, with the same sizes",
+			    first, pe, other);
+}
+
+int shmemhi_begin_collective(shmemh_t *job, uint32_t kind, size_t nbytes)
+{
+	const shmemhi_call_t mine = {.kind = kind, .nbytes = nbytes};
+	shmemhi_call_t *all = (void *)job->texts; /* scratch */
+	int status;
+
+	shmemhi_name_collective(job, shmemhi_call_name(kind));
+	status = shmemhi_allgather(job, &mine, all, sizeof mine);
+	return status == SHMEMH_OK ? shmemhi_compare_calls(job, all) : status;
 }
 
 int shmemhi_gather_some(shmemh_t *job, const shmemh_gather_t *g)
@@ -257,18 +307,27 @@ void shmemhi_begin(shmemh_t *job)
 
 int shmemh_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes)
 {
+	int status;
+
 	if (shmemhi_refused(job, "allgather"))
 		return SHMEMH_ERR_ARGUMENT;
 	shmemhi_begin(job);
-	if (!src || !dst || nbytes < 1 || nbytes > MAX_GATHER)
+	if (!src || !dst)
+		return shmemhi_done(job,
+				    shmemhi_fail(&job->err, SHMEMH_ERR_ARGUMENT,
+						 "allgather: %s is NULL: pass memory for "
+						 "nbytes of %s",
+						 src ? "dst" : "src", src ? "each PE" : "this PE"));
+	if (nbytes < 1 || nbytes > MAX_GATHER)
 		return shmemhi_done(
-			job,
-			shmemhi_fail(&job->err, SHMEMH_ERR_ARGUMENT,
-				     "allgather: src=%p, dst=%p, nbytes=%zu: it gathers 1 .. %u "
-				     "bytes of each PE; split what is longer",
-				     src, dst, nbytes, MAX_GATHER));
-	shmemhi_name_collective(job, "allgather");
-	return shmemhi_done(job, shmemhi_allgather(job, src, dst, nbytes));
+			job, shmemhi_fail(&job->err, SHMEMH_ERR_ARGUMENT,
+					  "allgather: nbytes=%zu: it gathers 1 .. %u bytes of each "
+					  "PE; split what is longer",
+					  nbytes, MAX_GATHER));
+	status = shmemhi_begin_collective(job, SHMEMHI_CALL_ALLGATHER, nbytes);
+	if (status == SHMEMH_OK)
+		status = shmemhi_allgather(job, src, dst, nbytes);
+	return shmemhi_done(job, status);
 }
 
 int shmemh_barrier(shmemh_t *job)
@@ -276,7 +335,7 @@ int shmemh_barrier(shmemh_t *job)
 	if (shmemhi_refused(job, "barrier"))
 		return SHMEMH_ERR_ARGUMENT;
 	shmemhi_begin(job);
-	return shmemhi_done(job, shmemhi_barrier(job, "barrier"));
+	return shmemhi_done(job, shmemhi_begin_collective(job, SHMEMHI_CALL_BARRIER, 0));
 }
 
 int shmemh_my_pe(const shmemh_t *job)

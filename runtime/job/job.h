@@ -84,8 +84,38 @@ struct shmemh {
 /* Name the collective that begins, for lines of the bootstrap. shmemhi_begin clears the name. */
 void shmemhi_name_collective(shmemh_t *job, const char *call);
 
-/* Host barrier over the world team, of the call of that name. */
-int shmemhi_barrier(shmemh_t *job, const char *call);
+/* The public collectives of all PEs. */
+enum shmemhi_call_kind {
+	SHMEMHI_CALL_BARRIER = 1,
+	SHMEMHI_CALL_ALLGATHER,
+	SHMEMHI_CALL_FINALIZE,
+	SHMEMHI_CALL_TRACE_WRITE,
+	SHMEMHI_CALL_MALLOC, /* from here on heap calls (mem/call.h) */
+	SHMEMHI_CALL_ALIGN,
+	SHMEMHI_CALL_CALLOC,
+	SHMEMHI_CALL_FREE,
+	SHMEMHI_CALL_TAKE, /* memory of the library itself, in init */
+};
+
+/* What a PE calls. The first gather of each public collective of all PEs is of these records, so
+ * that PEs in different collectives find that out, whatever the collectives gather after it. */
+typedef struct shmemhi_call {
+	uint32_t kind; /* shmemhi_call_kind */
+	uint32_t zero;
+	uint64_t nbytes;
+	uint64_t more[6]; /* of heap calls */
+} shmemhi_call_t;
+
+/* The name of a call in lines, as "malloc". */
+const char *shmemhi_call_name(uint32_t kind);
+
+/* Name the collective that begins, gather the calls of all PEs, and compare them.
+ * Returns  SHMEMH_OK; ERR_MISMATCH, on all PEs with the same line; as shmemhi_allgather. */
+int shmemhi_begin_collective(shmemh_t *job, uint32_t kind, size_t nbytes);
+
+/* Compare the gathered calls. Heap calls are taken as equal: mem/call.c compares them further.
+ * Returns  SHMEMH_OK; ERR_MISMATCH with a line. */
+int shmemhi_compare_calls(shmemh_t *job, const shmemhi_call_t *all);
 
 /* Gather over the world team. A failure leaves its line in job->err: "CALL: ...", where CALL is the
  * name of the collective, if it has one. */

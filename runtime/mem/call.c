@@ -6,22 +6,16 @@
 
 typedef unsigned long long ull_t;
 
-static const char *const op_names[] = {"malloc", "align", "calloc", "free", "library memory"};
-
-const char *shmemhi_heap_op_name(uint32_t op)
-{
-	return op_names[op];
-}
-
 static void describe(const shmemhi_heap_call_t *c, char *text, size_t nbytes)
 {
-	if (c->op == SHMEMHI_OP_FREE)
+	if (c->op == SHMEMHI_CALL_FREE)
 		snprintf(text, nbytes, "free(heap + %llu)", (ull_t)c->offset);
-	else if (c->op == SHMEMHI_OP_ALIGN)
+	else if (c->op == SHMEMHI_CALL_ALIGN)
 		snprintf(text, nbytes, "align(%llu, %llu bytes)", (ull_t)c->alignment,
 			 (ull_t)c->nbytes);
 	else
-		snprintf(text, nbytes, "%s(%llu bytes)", op_names[c->op], (ull_t)c->nbytes);
+		snprintf(text, nbytes, "%s(%llu bytes)", shmemhi_call_name(c->op),
+			 (ull_t)c->nbytes);
 }
 
 static bool differs(const shmemhi_heap_call_t *a, const shmemhi_heap_call_t *b)
@@ -70,7 +64,7 @@ static int fail_free(shmemh_t *job, const shmemhi_heap_call_t *c, int pe)
 
 static int fail_refused(shmemh_t *job, const shmemhi_heap_call_t *c, int pe)
 {
-	const char *op = op_names[c->op];
+	const char *op = shmemhi_call_name(c->op);
 
 	switch (c->refusal) {
 	case SHMEMHI_NULL_RESULT:
@@ -104,14 +98,16 @@ int shmemhi_heap_compare(shmemh_t *job, shmemhi_heap_call_t *mine)
 	int status;
 
 	mine->sequence = heap->sequence;
-	if (mine->op != SHMEMHI_OP_TAKE) /* a part of another call */
-		shmemhi_name_collective(job, op_names[mine->op]);
+	if (mine->op != SHMEMHI_CALL_TAKE) /* a part of another call */
+		shmemhi_name_collective(job, shmemhi_call_name(mine->op));
 	status = shmemhi_allgather(job, mine, heap->calls, sizeof *mine);
+	if (status == SHMEMH_OK)
+		status = shmemhi_compare_calls(job, (const shmemhi_call_t *)(const void *)all);
 	if (status != SHMEMH_OK)
 		return status;
-	/* Count only a call whose gather succeeded. If it failed because a PE had not come
-	 * (ERR_TIMEOUT), that PE receives the failure in its next collective, which may be no heap
-	 * call, and does not count it either. */
+	/* Count only a call that met heap calls on all PEs. If its gather failed because a PE had
+	 * not come (ERR_TIMEOUT), that PE receives the failure in its next collective, which may be
+	 * no heap call, and does not count it either. */
 	heap->sequence++;
 	/* Check this first: a pointer that is no allocation has no offset to compare. */
 	for (int pe = 0; pe < job->n_pes; pe++)

@@ -4,15 +4,8 @@
 #ifndef SHMEMHI_MEM_CALL_H
 #define SHMEMHI_MEM_CALL_H
 
+#include <stddef.h>
 #include "job/job.h"
-
-enum shmemhi_heap_op {
-	SHMEMHI_OP_MALLOC,
-	SHMEMHI_OP_ALIGN,
-	SHMEMHI_OP_CALLOC,
-	SHMEMHI_OP_FREE,
-	SHMEMHI_OP_TAKE,
-};
 
 /* Why a PE refuses its own call. */
 enum shmemhi_refusal {
@@ -27,8 +20,9 @@ enum shmemhi_refusal {
 	SHMEMHI_LIBRARY_OWNED,  /* free: the library's own memory */
 };
 
+/* A shmemhi_call_t. */
 typedef struct shmemhi_heap_call {
-	uint32_t op;
+	uint32_t op; /* shmemhi_call_kind */
 	uint32_t refusal;
 	uint64_t nbytes; /* asked for; free: 0 */
 	uint64_t alignment;
@@ -41,13 +35,15 @@ typedef struct shmemhi_heap_call {
 	uint64_t of_nbytes;
 } shmemhi_heap_call_t;
 
+_Static_assert(sizeof(shmemhi_heap_call_t) == sizeof(shmemhi_call_t) &&
+		       offsetof(shmemhi_heap_call_t, op) == offsetof(shmemhi_call_t, kind) &&
+		       offsetof(shmemhi_heap_call_t, nbytes) == offsetof(shmemhi_call_t, nbytes),
+	       "calls of all kinds meet in one gather");
+
 /* Gather the calls of all PEs and compare them; the result is the same on every PE. On failure
  * job->err names the PEs and values. Returns SHMEMH_OK; ERR_MISMATCH; the status of a refusal;
  * as allgather. */
 int shmemhi_heap_compare(shmemh_t *job, shmemhi_heap_call_t *mine);
-
-/* The name of the call in lines, as "malloc". */
-const char *shmemhi_heap_op_name(uint32_t op);
 
 /* Set the line for a call that this PE refuses without a collective. Returns its status. */
 int shmemhi_heap_refuse(shmemh_t *job, const shmemhi_heap_call_t *mine);

@@ -76,13 +76,13 @@ static int allocate(shmemh_t *job, shmemhi_heap_call_t *call, enum shmemhi_owner
 	shmemhi_suballoc_t *blocks = &mem->heap.blocks;
 	char what[40];
 	uint64_t offset;
-	int zeroed = call->op == SHMEMHI_OP_CALLOC || call->op == SHMEMHI_OP_TAKE;
+	int zeroed = call->op == SHMEMHI_CALL_CALLOC || call->op == SHMEMHI_CALL_TAKE;
 	int status;
 
 	if (ptr)
 		*ptr = NULL;
 	if (shmemhi_broken(job)) {
-		snprintf(what, sizeof what, "%s needs all PEs", shmemhi_heap_op_name(call->op));
+		snprintf(what, sizeof what, "%s needs all PEs", shmemhi_call_name(call->op));
 		return shmemhi_fail_broken(job, what);
 	}
 	if (!ptr)
@@ -114,7 +114,7 @@ static int allocate(shmemh_t *job, shmemhi_heap_call_t *call, enum shmemhi_owner
 int shmemh_malloc(shmemh_t *job, size_t nbytes, void **ptr)
 {
 	shmemhi_heap_call_t call = {
-		.op = SHMEMHI_OP_MALLOC, .nbytes = nbytes, .alignment = SHMEMHI_ALIGN_MIN};
+		.op = SHMEMHI_CALL_MALLOC, .nbytes = nbytes, .alignment = SHMEMHI_ALIGN_MIN};
 
 	if (shmemhi_refused(job, "malloc"))
 		return SHMEMH_ERR_ARGUMENT;
@@ -125,7 +125,7 @@ int shmemh_malloc(shmemh_t *job, size_t nbytes, void **ptr)
 int shmemh_align(shmemh_t *job, size_t alignment, size_t nbytes, void **ptr)
 {
 	shmemhi_heap_call_t call = {
-		.op = SHMEMHI_OP_ALIGN, .nbytes = nbytes, .alignment = alignment};
+		.op = SHMEMHI_CALL_ALIGN, .nbytes = nbytes, .alignment = alignment};
 
 	if (shmemhi_refused(job, "align"))
 		return SHMEMH_ERR_ARGUMENT;
@@ -135,7 +135,7 @@ int shmemh_align(shmemh_t *job, size_t alignment, size_t nbytes, void **ptr)
 
 int shmemh_calloc(shmemh_t *job, size_t count, size_t nbytes, void **ptr)
 {
-	shmemhi_heap_call_t call = {.op = SHMEMHI_OP_CALLOC, .alignment = SHMEMHI_ALIGN_MIN};
+	shmemhi_heap_call_t call = {.op = SHMEMHI_CALL_CALLOC, .alignment = SHMEMHI_ALIGN_MIN};
 	size_t total = 0;
 
 	if (shmemhi_refused(job, "calloc"))
@@ -157,7 +157,7 @@ int shmemhi_heap_zero(shmemh_t *job, void *own, size_t nbytes)
 int shmemhi_heap_take(shmemh_t *job, size_t nbytes, void **ptr)
 {
 	shmemhi_heap_call_t call = {
-		.op = SHMEMHI_OP_TAKE, .nbytes = nbytes, .alignment = SHMEMHI_ALIGN_MIN};
+		.op = SHMEMHI_CALL_TAKE, .nbytes = nbytes, .alignment = SHMEMHI_ALIGN_MIN};
 
 	return allocate(job, &call, SHMEMHI_LIBRARY, ptr);
 }
@@ -205,7 +205,7 @@ static void fail_alone(shmemh_t *job)
 
 static int release(shmemh_t *job, void *ptr)
 {
-	shmemhi_heap_call_t call = {.op = SHMEMHI_OP_FREE};
+	shmemhi_heap_call_t call = {.op = SHMEMHI_CALL_FREE};
 	int status = SHMEMH_ERR_PEER;
 
 	examine(job, ptr, &call);

@@ -85,9 +85,52 @@ static int mixed_collectives(shmemh_t *job, int pe)
 	int status = pe == 0 ? shmemh_barrier(job) : shmemh_malloc(job, 64, &p);
 
 	WANT(status == SHMEMH_ERR_MISMATCH && p == NULL);
+	WANT(strstr(shmemh_error_text(job), "PE 0 called barrier, PE 1 malloc(64 bytes)") != NULL);
 	WANT(shmemh_malloc(job, 64, &p) == SHMEMH_OK);
 	WANT(shmemh_free(job, p) == SHMEMH_OK);
 	WANT(shmemh_finalize(job) == SHMEMH_OK);
+	return 0;
+}
+
+/* Collectives that gather equally much, or nothing, are told apart, and all PEs have the same line.
+ * The next collective works. */
+static int equal_sizes(shmemh_t *job, int pe)
+{
+	char all[64 * N_PES], mine[64] = "";
+	int status;
+
+	for (size_t nbytes = 1; nbytes <= 64; nbytes *= 8) {
+		status = pe == 0 ? shmemh_barrier(job) : shmemh_allgather(job, mine, all, nbytes);
+		WANT(status == SHMEMH_ERR_MISMATCH);
+		WANT(strstr(shmemh_error_text(job), "PE 0 called barrier, PE 1 allgather(") !=
+		     NULL);
+	}
+	WANT(strstr(shmemh_error_text(job), "allgather(64 bytes)") != NULL);
+	WANT(shmemh_allgather(job, mine, all, pe == 0 ? 8 : 4) == SHMEMH_ERR_MISMATCH);
+	WANT(strstr(shmemh_error_text(job), "PE 0 called allgather(8 bytes), PE 1 allgather(4") !=
+	     NULL);
+	status = pe == 0 ? shmemh_trace_write(job, "/dev/null", NULL, 0) : shmemh_barrier(job);
+	WANT(status == SHMEMH_ERR_MISMATCH);
+	WANT(strstr(shmemh_error_text(job), "PE 0 called trace_write, PE 1 barrier: all PEs") !=
+	     NULL);
+	WANT(shmemh_allgather(job, mine, all, 64) == SHMEMH_OK);
+	WANT(shmemh_barrier(job) == SHMEMH_OK);
+	WANT(shmemh_finalize(job) == SHMEMH_OK);
+	return 0;
+}
+
+/* A barrier does not return success when another PE finalizes. */
+static int barrier_meets_finalize(shmemh_t *job, int pe)
+{
+	if (pe == 1) {
+		WANT(shmemh_finalize(job) == SHMEMH_ERR_MISMATCH);
+		return 0;
+	}
+	WANT(shmemh_barrier(job) == SHMEMH_ERR_MISMATCH);
+	WANT(strstr(shmemh_error_text(job), "PE 0 called barrier, PE 1 finalize") != NULL);
+	while (!shmemhi_broken(job))
+		sched_yield();
+	WANT(shmemh_finalize(job) == SHMEMH_ERR_PEER);
 	return 0;
 }
 
@@ -95,6 +138,8 @@ static void test_mixed_collectives(void **state)
 {
 	(void)state;
 	run_job(mixed_collectives);
+	run_job(equal_sizes);
+	run_job(barrier_meets_finalize);
 }
 
 /* PE 1 leaves in the middle; the error text of PE 0's finalize outlives the job. */
@@ -102,7 +147,7 @@ static int left_alone(shmemh_t *job, int pe)
 {
 	if (pe == 1) {
 		WANT(shmemh_finalize(job) == SHMEMH_ERR_MISMATCH);
-		WANT(strstr(shmemh_error_text(NULL), "PE 1: 1") != NULL);
+		WANT(strstr(shmemh_error_text(NULL), "PE 1 finalize") != NULL);
 		return 0;
 	}
 	WANT(shmemh_allgather(job, "four", (char[4 * N_PES]){0}, 4) == SHMEMH_ERR_MISMATCH);

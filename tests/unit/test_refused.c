@@ -293,6 +293,10 @@ static void null_results(void **state)
 	assert_non_null(strstr(shmemh_error_text(job), "ctx_get: ctx, which receives"));
 	assert_int_equal(shmemh_malloc(job, 8, NULL), SHMEMH_ERR_ARGUMENT);
 	assert_int_equal(shmemh_allgather(job, "x", NULL, 1), SHMEMH_ERR_ARGUMENT);
+	assert_non_null(strstr(shmemh_error_text(job), "allgather: dst is NULL"));
+	assert_null(strstr(shmemh_error_text(job), "split"));
+	assert_int_equal(shmemh_allgather(job, NULL, buffer, 1), SHMEMH_ERR_ARGUMENT);
+	assert_non_null(strstr(shmemh_error_text(job), "allgather: src is NULL"));
 	assert_int_equal(shmemh_heap_info(job, NULL), SHMEMH_ERR_ARGUMENT);
 	assert_non_null(strstr(shmemh_error_text(job), "heap_info: info, which receives"));
 	assert_int_equal(shmemh_error_get(job, NULL), 0);
