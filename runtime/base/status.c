@@ -146,6 +146,45 @@ static const char *const mistakes[] = {
 
 #define N_MISTAKES (sizeof mistakes / sizeof mistakes[0])
 
+/* "5", or "18446744073709551611 (-5)": the record does not have the type of the word. */
+static const char *number_text(uint64_t number, char text[48])
+{
+	if (number > INT64_MAX)
+		snprintf(text, 48, "%" PRIu64 " (%" PRId64 ")", number, (int64_t)number);
+	else
+		snprintf(text, 48, "%" PRIu64, number);
+	return text;
+}
+
+/* A wait that has ended without success, or a member that called another collective. */
+static void format_wait(const shmemd_error_t *err, char *text, size_t nbytes)
+{
+	int is_sync = err->op == SHMEMD_OP_SYNC || err->op == SHMEMD_OP_BARRIER;
+	char value[48], wanted[48];
+
+	if (err->status == SHMEMD_ERR_COLLECTIVE)
+		snprintf(text, nbytes, "that PE called %s, this one %s",
+			 op_name((uint32_t)err->value), op_name((uint32_t)err->wanted));
+	else if (err->status == SHMEMD_ERR_UNREACHABLE || err->status == SHMEMD_ERR_NO_ATOMICS)
+		snprintf(text, nbytes, "address 0x%" PRIx64, err->addr);
+	else if (!err->addr && err->wanted)
+		snprintf(text, nbytes,
+			 "%" PRIu64 " WQEBBs of the channel are complete, waited for %" PRIu64,
+			 err->value, err->wanted);
+	else if (!err->addr)
+		snprintf(text, nbytes, "%" PRIu64 " WQEBBs of the channel are complete",
+			 err->value);
+	else if (is_sync)
+		snprintf(text, nbytes,
+			 "the member's flag is of sync or barrier number %" PRIu64
+			 ", waited for number %" PRIu64,
+			 SHMEMD_SYNC_FLAG_NUMBER(err->value), SHMEMD_SYNC_FLAG_NUMBER(err->wanted));
+	else
+		snprintf(text, nbytes, "address 0x%" PRIx64 ", value %s, compared with %s",
+			 err->addr, number_text(err->value, value),
+			 number_text(err->wanted, wanted));
+}
+
 /* Format the fields whose meaning depends on the status. */
 static void format_values(const shmemd_error_t *err, char *text, size_t nbytes)
 {
@@ -187,14 +226,13 @@ static void format_values(const shmemd_error_t *err, char *text, size_t nbytes)
 	case SHMEMD_ERR_BAD_CONTEXT:
 		break;
 	default:
-		snprintf(text, nbytes, "address 0x%" PRIx64 ", value %" PRIu64 ", wanted %" PRIu64,
-			 err->addr, err->value, err->wanted);
+		format_wait(err, text, nbytes);
 	}
 }
 
 const char *shmemh_error_format(const shmemd_error_t *err, char *text, size_t text_nbytes)
 {
-	char site[SHMEMD_SITE_NBYTES + 16] = "", values[256], pe[24] = "";
+	char site[SHMEMD_SITE_NBYTES + 16] = "", values[256], pe[40] = "";
 	const char *at;
 
 	if (!text || !text_nbytes)
@@ -214,7 +252,7 @@ const char *shmemh_error_format(const shmemd_error_t *err, char *text, size_t te
 	else
 		snprintf(site, sizeof site, "%.*s", SHMEMD_SITE_NBYTES, err->site);
 	if (err->pe >= 0)
-		snprintf(pe, sizeof pe, ", PE %" PRId32, err->pe);
+		snprintf(pe, sizeof pe, ", PE %" PRId32 " of the team", err->pe);
 	format_values(err, values, sizeof values);
 	snprintf(text, text_nbytes, "device %s%s: %s%s%s%s%s%s", op_name(err->op), pe,
 		 shmemh_strerror((int)err->status), values[0] ? " (" : "", values,

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
+#include <shmem_dev/abi/ctx.h>
 #include <shmem_dev/abi/mlx5.h>
 #include <shmem_host/device.h>
 
@@ -150,7 +151,8 @@ static void record_of_a_nic(void **state)
 	(void)state;
 	assert_string_equal(
 		line(&err),
-		"device put, PE 3: the NIC or the target refused an operation: key, range, right, "
+		"device put, PE 3 of the team: the NIC or the target refused an operation: key, "
+		"range, right, "
 		"alignment or length (RDMA WRITE (0x08), WQE 17 of QP 0x12a4: remote access error "
 		"(0x13), vendor 0x88: unknown remote key, or an address outside its memory "
 		"region)");
@@ -159,7 +161,7 @@ static void record_of_a_nic(void **state)
 	err.value = value_of(0xffffff, 0xee, 0x01, 0x77);
 	assert_string_equal(
 		line(&err),
-		"device quiet, PE 3: the channel sends nothing any more: retries used "
+		"device quiet, PE 3 of the team: the channel sends nothing any more: retries used "
 		"up, port or queue pair down, nothing completed in time, or an "
 		"impossible count of executed requests (unknown opcode (0xee), WQE 17 of "
 		"QP 0xffffff: unknown syndrome (0x77), vendor 0x01)");
@@ -176,21 +178,64 @@ static void record_without_a_cqe(void **state)
 			      .wanted = 0x107};
 
 	(void)state;
-	assert_string_equal(line(&err),
-			    "device quiet, PE 1: the channel sends nothing any more: retries used "
-			    "up, port or queue pair down, nothing completed in time, or an "
-			    "impossible count of executed requests (the channel has failed, 261 "
-			    "WQEBBs are complete)");
+	assert_string_equal(
+		line(&err),
+		"device quiet, PE 1 of the team: the channel sends nothing any more: retries used "
+		"up, port or queue pair down, nothing completed in time, or an "
+		"impossible count of executed requests (the channel has failed, 261 "
+		"WQEBBs are complete)");
 	err.op = SHMEMD_OP_BARRIER;
 	err.addr = 0x7000;
 	err.value = 17;
 	err.wanted = 0;
 	assert_string_equal(
 		line(&err),
-		"device barrier, PE 1: the channel sends nothing any more: retries "
+		"device barrier, PE 1 of the team: the channel sends nothing any more: retries "
 		"used up, port or queue pair down, nothing completed in time, or an "
 		"impossible count of executed requests (that PE's quiet failed, in sync "
 		"number 17)");
+}
+
+/* Waits without success: what the values are depends on the operation. */
+static void records_of_waits(void **state)
+{
+	static const struct {
+		uint32_t status, op;
+		uint64_t addr, value, wanted;
+		const char *words;
+	} rows[] = {
+		{SHMEMD_ERR_COLLECTIVE, SHMEMD_OP_BARRIER, 0x7000, SHMEMD_OP_SYNC,
+		 SHMEMD_OP_BARRIER, "(that PE called sync, this one barrier)"},
+		{SHMEMD_ERR_TIMEOUT, SHMEMD_OP_BARRIER, 0x7000, 0,
+		 SHMEMD_SYNC_FLAG(1, 0, 0, SHMEMD_OP_BARRIER),
+		 "(the member's flag is of sync or barrier number 0, waited for number 1)"},
+		{SHMEMD_ERR_PEER, SHMEMD_OP_SYNC, 0x7000, SHMEMD_SYNC_FLAG(7, 0, 0, SHMEMD_OP_SYNC),
+		 SHMEMD_SYNC_FLAG(8, 0, 0, 0),
+		 "(the member's flag is of sync or barrier number 7, waited for number 8)"},
+		{SHMEMD_ERR_TIMEOUT, SHMEMD_OP_BARRIER, 0, 5, 9,
+		 "(5 WQEBBs of the channel are complete, waited for 9)"},
+		{SHMEMD_ERR_TIMEOUT, SHMEMD_OP_GET, 0, 5, 0,
+		 "(5 WQEBBs of the channel are complete)"},
+		{SHMEMD_ERR_UNREACHABLE, SHMEMD_OP_PUT, 0x7000, 0, 0, "(address 0x7000)"},
+		{SHMEMD_ERR_TIMEOUT, SHMEMD_OP_WAIT, 0x7008, 0, 0,
+		 "(address 0x7008, value 0, compared with 0)"},
+		{SHMEMD_ERR_TIMEOUT, SHMEMD_OP_WAIT, 0x7008, 3, (uint64_t)-5,
+		 "(address 0x7008, value 3, compared with 18446744073709551611 (-5))"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		shmemd_error_t err = {.status = rows[i].status,
+				      .op = rows[i].op,
+				      .pe = 1,
+				      .addr = rows[i].addr,
+				      .value = rows[i].value,
+				      .wanted = rows[i].wanted};
+
+		if (!strstr(line(&err), rows[i].words))
+			fail_msg("no \"%s\" in \"%s\"", rows[i].words, line(&err));
+		assert_non_null(strstr(line(&err), ", PE 1 of the team: "));
+	}
 }
 
 static void expect_words(uint32_t opcode, uint32_t vendor, uint32_t syndrome, const char *words)
@@ -271,6 +316,7 @@ int main(void)
 		cmocka_unit_test(every_operation_has_a_name),
 		cmocka_unit_test(record_of_a_nic),
 		cmocka_unit_test(record_without_a_cqe),
+		cmocka_unit_test(records_of_waits),
 		cmocka_unit_test(opcodes_and_syndromes_in_words),
 		cmocka_unit_test(vendor_syndromes_that_are_known),
 		cmocka_unit_test(line_is_cut_to_the_buffer),

@@ -56,7 +56,7 @@ ROWS = [
     ("allreduce", 4, "the context of a destroyed team",
      {"check": "the context is of a team that was destroyed"}),
     ("allreduce", 5, "a kernel launched on one PE less",
-     {"always": r"device barrier, PE 0: the time limit",
+     {"always": r"device barrier, PE 0 of the team: the time limit",
       "check": r"PE 0 has launched 0 kernels, PE \d 1",
       "emulator": r"PE 0 has launched 0 kernels, PE \d 1"}),
 ]
