@@ -38,6 +38,12 @@ static long env_number(const char *name, long dflt, long lo, long hi)
 	return -1;
 }
 
+const char *run_status_text(int status)
+{
+	return status == RUN_EMULATOR_FAILED ? "the emulator failed: its report says why"
+					     : shmemh_strerror(status);
+}
+
 int run_failed(const shmemh_t *job, const char *call, int status, const char *file, int line)
 {
 	char text[512], who[24] = "";
@@ -49,7 +55,7 @@ int run_failed(const shmemh_t *job, const char *call, int status, const char *fi
 	if (pe >= 0)
 		snprintf(who, sizeof(who), "PE %d: ", pe);
 	fprintf(stderr, "%s:%d: %s%s: %d (%s)%s%s\n", file, line, who, call, status,
-		shmemh_strerror(status), text[0] == '\0' ? "" : ": ", text);
+		run_status_text(status), text[0] == '\0' ? "" : ": ", text);
 	return 1;
 }
 
@@ -313,7 +319,7 @@ int run_device(int code)
 	if (code == 0)
 		return 0;
 	fprintf(stderr, "%s\n", shmemsim_report());
-	return SHMEMH_ERR_SYSTEM;
+	return RUN_EMULATOR_FAILED;
 }
 
 int run_stream_open(shmemd_stream_t *stream)

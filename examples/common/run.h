@@ -64,10 +64,17 @@ int run_copy(void *dst, const void *src, size_t nbytes);
 int run_host_alloc(void **ptr, size_t nbytes);
 void run_host_free(void *ptr);
 
-/* Convert the result of shmemd_launch, shmemd_stream_sync or a CUDA call to a code that
- * has a sentence in shmemh_strerror: 0; on a GPU SHMEMD_STATUS_CUDA plus the cudaError_t; in the
- * emulator SHMEMH_ERR_SYSTEM. Prints a line if it is not 0. */
+/* The emulator refused a launch, or its run has failed. No status of the library has this number.
+ */
+#define RUN_EMULATOR_FAILED 999
+
+/* Convert the result of shmemd_launch, shmemd_stream_sync or a CUDA call to a code for run_failed:
+ * 0; on a GPU SHMEMD_STATUS_CUDA plus the cudaError_t; in the emulator RUN_EMULATOR_FAILED. Prints
+ * a line, in the emulator its report, if it is not 0. */
 int run_device(int code);
+
+/* The sentence of a status of the library, or of a code of run_device. */
+const char *run_status_text(int status);
 
 /* A stream for launches. Returns like run_copy. */
 int run_stream_open(shmemd_stream_t *stream);

@@ -85,7 +85,7 @@ int pes_status(pes_t *pes, int status, const char *what, const char *file, int l
 {
 	if (status == 0)
 		return 0;
-	record_failure(pes, file, line, "%s: %d (%s): %s", what, status, shmemh_strerror(status),
+	record_failure(pes, file, line, "%s: %d (%s): %s", what, status, run_status_text(status),
 		       shmemh_error_text(pes->job));
 	return 1;
 }

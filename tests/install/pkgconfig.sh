@@ -71,4 +71,10 @@ if command -v make >/dev/null; then
 		make -C "$folder" --dry-run >/dev/null
 	done
 	make -C "$work/examples/01_hello_put"
+	# PEs of one process have NICs of the software adapter, if that is installed.
+	if pkg-config --exists shmem_mlx5sw; then
+		libdir=$(pkg-config --variable=libdir shmem_mlx5sw)
+		LD_LIBRARY_PATH=$libdir SHMEMH_IB_LIBRARY=$libdir/libshmem_mlx5sw.so.0 \
+			SHMEMH_DISABLE_P2P=1 SHMEMSIM_PES=2 "$work/examples/01_hello_put/hello_put"
+	fi
 fi

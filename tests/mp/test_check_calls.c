@@ -160,7 +160,7 @@ static int no_context(pes_t *pes)
 		return 1;
 #ifndef __CUDACC__
 	PES_EQ(pes, run_device(shmemd_launch(no_context_kernel, 1, 1, 0, NULL, p)),
-	       SHMEMH_ERR_SYSTEM);
+	       RUN_EMULATOR_FAILED);
 	return 0;
 #endif
 	PES_RUN(pes, no_context_kernel, 1, 1, p);
