@@ -92,8 +92,8 @@ SHMEMH_API int shmemh_init(const shmemh_attr_t *attr, shmemh_t **job);
 SHMEMH_API int shmemh_local_pe(void);
 
 /* Leave the job and release everything: heap, tables, connections. Collective while all PEs live;
- * after a death it waits for no PE. Kernels that use a context of this job have ended: where kernels
- * of this PE have not ended in the emulator a line says so, and finalize goes on.
+ * after a death it waits for no PE. Kernels that use a context of this job have ended. If kernels
+ * of this PE have not ended in the emulator, a line says so, and finalize goes on.
  * job may be NULL. The handle is invalid afterwards, whatever is returned. In a child of fork, with
  * a job of its parent: frees the child's copy of the handle; the parent's job goes on.
  * Returns  SHMEMH_OK; ERR_ARGUMENT: it was finalized before; after any other status everything is
