@@ -264,9 +264,15 @@ static int resident(pes_t *pes)
 #ifndef __CUDACC__ /* the emulator would make as many fibers */
 	n = 16;
 #endif
-	PES_TRY(pes, run_device(shmemd_launch_resident(meet_kernel, n, 64, 0, NULL, p)));
-	if (pes_finish(pes, __FILE__, __LINE__) != 0)
-		return 1;
+	/* One PE after the other: PEs may share a GPU, and two kernels, each of which fills it, could
+	 * have half of their blocks there and wait for the other half. */
+	for (int turn = 0; turn < pes->n_pes; turn++) {
+		if (turn == pes->pe)
+			PES_TRY(pes,
+				run_device(shmemd_launch_resident(meet_kernel, n, 64, 0, NULL, p)));
+		if (pes_finish(pes, __FILE__, __LINE__) != 0)
+			return 1;
+	}
 	count = (uint32_t *)pes_read(pes, p.count, sizeof(*count));
 	if (count != NULL)
 		PES_EQ(pes, *count, n);
