@@ -264,12 +264,14 @@ static int resident(pes_t *pes)
 #ifndef __CUDACC__ /* the emulator would make as many fibers */
 	n = 16;
 #endif
-	/* One PE after the other: PEs may share a GPU, and two kernels, each of which fills it, could
-	 * have half of their blocks there and wait for the other half. */
+	/* One PE after the other: PEs may share a GPU, and two kernels, each of which fills it,
+	 * could have half of their blocks there and wait for the other half. */
 	for (int turn = 0; turn < pes->n_pes; turn++) {
-		if (turn == pes->pe)
-			PES_TRY(pes,
-				run_device(shmemd_launch_resident(meet_kernel, n, 64, 0, NULL, p)));
+		if (turn == pes->pe) {
+			int code = shmemd_launch_resident(meet_kernel, n, 64, 0, NULL, p);
+
+			PES_TRY(pes, run_device(code));
+		}
 		if (pes_finish(pes, __FILE__, __LINE__) != 0)
 			return 1;
 	}
