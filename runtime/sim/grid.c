@@ -290,17 +290,17 @@ void shmemsimi_lane_exited(shmemsimi_fiber_t *f)
 		grid_ended(f->grid);
 }
 
-/* Kernels of a PE that have not ended, but those of which a line told before. name: of the first.
- */
+/* Kernels of a PE that have not ended, without those that an earlier call counted. name: of the
+ * one that was launched first. */
 static int count_unfinished(int pe, char *name, size_t nbytes)
 {
 	const shmemsimi_grid_t *first = NULL;
 	int n = 0;
 	for (shmemsimi_stream_t *s = shmemsimi_w.streams; s; s = s->next)
 		for (shmemsimi_grid_t *g = s->pe == pe ? s->first : NULL; g; g = g->next) {
-			if (g->is_told)
+			if (g->is_counted)
 				continue;
-			g->is_told = 1;
+			g->is_counted = 1;
 			n++;
 			first = first && first->id < g->id ? first : g;
 		}
@@ -317,7 +317,7 @@ int shmemsim_unfinished(char *name, size_t nbytes)
 }
 
 /* Process mode: kernels run only while the program calls the emulator. */
-__attribute__((destructor)) static void tell_unfinished(void)
+__attribute__((destructor)) static void warn_unfinished(void)
 {
 	const shmemsimi_world_t *w = &shmemsimi_w;
 	char name[128] = "";

@@ -136,7 +136,7 @@ typedef struct shmemsimi_grid {
 	struct shmemsimi_stream *stream;
 	uint32_t id; /* counts launches of the world */
 	int pe;
-	int is_told; /* a line says that the program did not wait for it */
+	int is_counted; /* a line says that the program did not wait for it */
 	void (*kernel)(const void *params);
 	void *params;
 	size_t params_nbytes, shared_nbytes;
