@@ -63,7 +63,8 @@ static const char usage[] =
 	"After a failure or a signal the PEs have 5 s to end by themselves.\n"
 	"\n"
 	"SIGTSTP (Ctrl-Z) stops the PEs and the launcher; SIGCONT (fg, bg) continues them. -t\n"
-	"does not count the time between; limits of the library, as SHMEMH_BOOT_TIMEOUT, do.\n";
+	"does not count the time while stopped; the library's limits, such as\n"
+	"SHMEMH_BOOT_TIMEOUT, count it.\n";
 
 static double now_s(void)
 {
