@@ -43,6 +43,15 @@ expect() {
 	done <"$pids"
 }
 
+# Wait until both PEs of a job have written their lines to $pids.
+two_pes_run() {
+	turns=0
+	while [ "$(wc -l <"$pids")" -lt 2 ] && [ $turns -lt 100 ]; do
+		sleep 0.1
+		turns=$((turns + 1))
+	done
+}
+
 # A signal that the caller of the launcher ignores, as nohup does with SIGHUP and a shell with
 # SIGINT of background jobs, does not end the job. The launcher takes the signal before the end of
 # a PE.
@@ -54,11 +63,7 @@ ignored() {
 		exec "$launch" -n 2 -t 60 sh -c "echo \$\$ >>$pids
 			while [ ! -e $pids.go ]; do sleep 0.1; done"
 	) 2>/dev/null </dev/null &
-	turns=0
-	while [ "$(wc -l <"$pids")" -lt 2 ] && [ $turns -lt 100 ]; do
-		sleep 0.1
-		turns=$((turns + 1))
-	done
+	two_pes_run
 	kill -s "$1" $!
 	: >"$pids.go"
 	wait $!
@@ -88,11 +93,7 @@ stopped() {
 	: >"$pids"
 	timeout 60 "$launch" -n 2 -t 5 sh -c "echo \$\$ \$PPID >>$pids; exec sleep 50" \
 		2>/dev/null </dev/null &
-	turns=0
-	while [ "$(wc -l <"$pids")" -lt 2 ] && [ $turns -lt 100 ]; do
-		sleep 0.1
-		turns=$((turns + 1))
-	done
+	two_pes_run
 	read -r first launcher <"$pids"
 	second=$(sed -n '2s/ .*//p' "$pids")
 	signal=TSTP

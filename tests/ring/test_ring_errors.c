@@ -74,20 +74,28 @@ static void look_refused(void)
 	CHECK_IS(*word_of(&rig_pes[1].ctx, 0), 1);
 }
 
-static void bad_key(void **state)
+/* Run the kernel with each arg below n. No PE has a key for the bad granule. */
+static void refuse_each(void (*kernel)(const void *), void (*final_check)(void), uint64_t n,
+			uint32_t own_by_nic)
 {
-	(void)state;
-	for (arg = 0; arg < 4; arg++) {
+	for (arg = 0; arg < n; arg++) {
 		rig_test_t t = {.plan = rig_plan(),
-				.kernel = use_bad_granule,
+				.kernel = kernel,
 				.n_blocks = 1,
 				.n_threads = 1,
-				.final_check = look_refused,
+				.final_check = final_check,
 				.arg = arg};
 
+		t.plan.own_by_nic = own_by_nic;
 		t.plan.unregistered = 1u << BAD_GRANULE;
 		run_once(&t);
 	}
+}
+
+static void bad_key(void **state)
+{
+	(void)state;
+	refuse_each(use_bad_granule, look_refused, 4, 0);
 }
 
 /* A request of a PE to itself: the same queue pair refuses it, goes to ERR, and flushes it. */
@@ -120,18 +128,7 @@ static void look_own_refusal(void)
 static void own_bad_key(void **state)
 {
 	(void)state;
-	for (arg = 0; arg < 2; arg++) {
-		rig_test_t t = {.plan = rig_plan(),
-				.kernel = use_own_bad_granule,
-				.n_blocks = 1,
-				.n_threads = 1,
-				.final_check = look_own_refusal,
-				.arg = arg};
-
-		t.plan.own_by_nic = 1;
-		t.plan.unregistered = 1u << BAD_GRANULE;
-		run_once(&t);
-	}
+	refuse_each(use_own_bad_granule, look_own_refusal, 2, 1);
 }
 
 /* By the blocks of a grid: the first thread of the first block gets by NIC, and all threads of that
