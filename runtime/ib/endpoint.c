@@ -156,8 +156,8 @@ static bool is_not_path_loss(uint32_t syndrome)
 	       syndrome != SHMEMD_SYNDROME_RNR_RETRY_EXC;
 }
 
-/* Can only a refused request have moved the queue pair to ERR, if its CQEs report no other error? A
- * channel to this PE itself has one queue pair, which sends and answers. The request that it
+/* Does a flushed request of this queue pair mean that it was refused, unless CQEs report another
+ * error? A channel to this PE itself has one queue pair, which sends and answers. A request that it
  * refuses moves it to ERR before the refusal arrives, and so is flushed. On the next path it would
  * be refused again. */
 static bool refuses_own(const shmemhi_failover_t *s, const shmemhi_endpoint_t *e)

@@ -237,8 +237,8 @@ bool shmemhi_is_finalized(const shmemh_t *job)
 	return p && !atomic_load(&p->is_live);
 }
 
-/* What comes of it. In the emulator all PEs of a job are in this process, and those of a failed run
- * cannot call finalize. */
+/* What follows from a forgotten finalize. In the emulator all PEs of a job are in this process, and
+ * those of a failed run cannot call finalize. */
 static const char *loss_of(const shmemh_t *job, int n_handles)
 {
 	if (n_handles >= job->n_pes || job->attr.boot)
