@@ -35,14 +35,22 @@
  *
  * Callers  any thread. Keep the result in a local variable; it costs registers only where used.
  * k        0 .. shmemh_channels - 1; any number if the job has none.
- * Returns  the context; in check builds on channel 0 if k is out of range (recorded, latched).
+ * Returns  the context; in check builds on channel 0 if k is out of range (recorded, latched), and
+ *          one that later calls refuse if the context is refused.
  * Source   OpenSHMEM 1.5 contexts.
  */
 SHMEMD_FN shmemd_ctx_t shmemd_ctx_channel(const shmemd_ctx_t *ctx, uint32_t k SHMEMD_SITE)
 {
-	shmemd_ctx_t copy = *ctx;
-	int status = SHMEMD_OK;
+	shmemd_ctx_t copy;
+	int status = shmemdi_check_ctx(ctx, SHMEMDI_CALLER(NONE));
 
+#ifdef SHMEMD_CHECK
+	if (status != SHMEMD_OK) {
+		shmemdi_ctx_clear(&copy);
+		return copy;
+	}
+#endif
+	copy = *ctx;
 	if (ctx->n_channels)
 		status = shmemdi_check_enum(ctx, SHMEMDI_CALLER(NONE), (int)k,
 					    (int)ctx->n_channels - 1);

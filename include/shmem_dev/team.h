@@ -11,23 +11,23 @@
 /* This PE's number in the context's team.
  *
  * Callers  any thread.
+ * Returns  the number; in check builds -1 if the context is refused.
  * Source   OpenSHMEM 1.5 shmem_team_my_pe.
  */
 SHMEMD_FN int shmemd_my_pe(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	shmemdi_check_ctx_void(ctx, SHMEMDI_CALLER(NONE));
-	return ctx->my_pe;
+	return shmemdi_check_ctx(ctx, SHMEMDI_CALLER(NONE)) ? -1 : ctx->my_pe;
 }
 
 /* PEs in the context's team.
  *
  * Callers  any thread.
+ * Returns  how many; in check builds 0 if the context is refused.
  * Source   OpenSHMEM 1.5 shmem_team_n_pes.
  */
 SHMEMD_FN int shmemd_n_pes(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	shmemdi_check_ctx_void(ctx, SHMEMDI_CALLER(NONE));
-	return ctx->n_pes;
+	return shmemdi_check_ctx(ctx, SHMEMDI_CALLER(NONE)) ? 0 : ctx->n_pes;
 }
 
 /* The world team's number of a member.

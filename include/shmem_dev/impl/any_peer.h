@@ -477,7 +477,8 @@ SHMEMD_FN int shmemdi_word_any(const shmemd_ctx_t *ctx, shmemdi_target_t target,
 	int status = SHMEMDI_USE_NIC;
 
 	if (SHMEMDI_CHECKING || !SHMEMDI_WITH_NIC || target.may_be_mapped)
-		status = shmemdi_word_mapped(SHMEMDI_POST_CTX(ctx), ctx->flags,
+		status = shmemdi_word_mapped(SHMEMDI_POST_CTX(ctx),
+					     SHMEMDI_CHECKING ? target.ep.c.flags : ctx->flags,
 					     target.may_be_mapped, op, kind, value);
 	if (!SHMEMDI_WITH_NIC || status != SHMEMDI_USE_NIC)
 		return status;

@@ -32,7 +32,7 @@ SHMEMD_FN int shmemdi_is_live(const shmemd_ctx_t *ctx)
  * record: the line is printed, or under the emulator ends the run. */
 SHMEMD_FN int shmemdi_check_ctx(const shmemd_ctx_t *ctx, shmemdi_call_t call)
 {
-	if (ctx->version >> 16 != SHMEMD_ABI_MAJOR || !ctx->error)
+	if (!shmemdi_is_filled(ctx))
 		shmemd_arch_tell("the context is not filled: call shmemh_ctx_get, and pass the "
 				 "context in the kernel's parameters",
 				 call.site, call.line);
@@ -45,10 +45,13 @@ SHMEMD_FN int shmemdi_check_ctx(const shmemd_ctx_t *ctx, shmemdi_call_t call)
 	return SHMEMD_ERR_BAD_CONTEXT;
 }
 
-/* shmemdi_check_ctx, for functions that return no status. */
-SHMEMD_FN void shmemdi_check_ctx_void(const shmemd_ctx_t *ctx, shmemdi_call_t call)
+/* In place of the copy of a context that was refused: one that later calls refuse. */
+SHMEMD_FN void shmemdi_ctx_clear(shmemd_ctx_t *copy)
 {
-	(void)shmemdi_check_ctx(ctx, call);
+	size_t i;
+
+	for (i = 0; i < sizeof(*copy); i++)
+		((char *)copy)[i] = 0;
 }
 
 SHMEMD_FN int shmemdi_mistake(const shmemd_ctx_t *ctx, shmemdi_call_t call, uint32_t mistake,
@@ -181,12 +184,6 @@ SHMEMD_FN void shmemdi_check_sources(const shmemd_ctx_t *ctx, shmemdi_call_t cal
 
 SHMEMD_FN void shmemdi_sources_drop(void)
 {
-}
-
-SHMEMD_FN void shmemdi_check_ctx_void(const shmemd_ctx_t *ctx, shmemdi_call_t call)
-{
-	(void)ctx;
-	(void)call;
 }
 
 SHMEMD_FN int shmemdi_check_group(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g)

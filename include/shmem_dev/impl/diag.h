@@ -102,6 +102,18 @@ SHMEMD_FN_CALL int shmemdi_record(const shmemd_ctx_t *ctx, shmemdi_call_t call, 
 	return status;
 }
 
+/* Is this a context of shmemh_ctx_get, as far as its own bytes show? Asked in check builds before a
+ * field is read; in others it is 1. */
+SHMEMD_FN int shmemdi_is_filled(const shmemd_ctx_t *ctx)
+{
+#ifdef SHMEMD_CHECK
+	return ctx && ctx->version >> 16 == SHMEMD_ABI_MAJOR && ctx->error && ctx->latch;
+#else
+	(void)ctx;
+	return 1;
+#endif
+}
+
 /* Keep the status of an operation that returns nothing; the first one wins. */
 SHMEMD_FN void shmemdi_latch(const shmemd_ctx_t *ctx, int status)
 {

@@ -35,7 +35,7 @@ SHMEMD_FN shmemdi_target_t shmemdi_target(const shmemd_ctx_t *ctx, int pe)
 {
 	shmemdi_target_t target = {{{0, 0, 0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, 0}, 0};
 
-	if (SHMEMDI_CHECKING && (!ctx->error || (uint32_t)pe >= (uint32_t)ctx->n_pes))
+	if (SHMEMDI_CHECKING && (!shmemdi_is_filled(ctx) || (uint32_t)pe >= (uint32_t)ctx->n_pes))
 		return target;
 	target.ep = shmemdi_ep_k(ctx, pe, ctx->channel);
 	target.may_be_mapped = !SHMEMDI_WITH_NIC || shmemdi_may_be_mapped(ctx, pe);
@@ -50,10 +50,15 @@ SHMEMD_FN shmemdi_target_t shmemdi_target_by_nic(const shmemd_ctx_t *ctx, int pe
 }
 
 /* What names the context's channel to pe, for a function that waits for a round trip: it can load
- * the rest first. */
+ * the rest first. Of a context that is not filled it names none, as shmemdi_target. */
 SHMEMD_FN shmemdi_ref_t shmemdi_target_ref(const shmemd_ctx_t *ctx, int pe)
 {
-	shmemdi_ref_t ref = {ctx->device_copy, pe, ctx->channel};
+	shmemdi_ref_t ref = {0, pe, 0};
+
+	if (!shmemdi_is_filled(ctx))
+		return ref;
+	ref.ctx = ctx->device_copy;
+	ref.k = ctx->channel;
 	return ref;
 }
 
@@ -108,7 +113,11 @@ SHMEMD_FN int shmemdi_check_select_given(const shmemd_ctx_t *ctx, shmemdi_op_t o
 
 SHMEMD_FN int shmemdi_check_select(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **base)
 {
-	return shmemdi_check_select_given(ctx, op, shmemdi_may_be_mapped(ctx, op.pe), base);
+	int status = shmemdi_check_ctx(ctx, op.call);
+
+	return status ? status
+		      : shmemdi_check_select_given(ctx, op, shmemdi_may_be_mapped(ctx, op.pe),
+						   base);
 }
 
 /* The same for a word. */
@@ -126,7 +135,11 @@ SHMEMD_FN int shmemdi_check_select_word_given(const shmemd_ctx_t *ctx, shmemdi_o
 
 SHMEMD_FN int shmemdi_check_select_word(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **base)
 {
-	return shmemdi_check_select_word_given(ctx, op, shmemdi_may_be_mapped(ctx, op.pe), base);
+	int status = shmemdi_check_ctx(ctx, op.call);
+
+	return status ? status
+		      : shmemdi_check_select_word_given(ctx, op, shmemdi_may_be_mapped(ctx, op.pe),
+							base);
 }
 
 /* A word that will be read-modify-written. All members of the team use their SMs, or all use the
@@ -179,8 +192,10 @@ SHMEMD_FN int shmemdi_check_select_put_given(const shmemd_ctx_t *ctx, shmemdi_op
 SHMEMD_FN int shmemdi_check_select_put_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 					      shmemdi_signal_t sig, char **base)
 {
-	int status = shmemdi_check_enum(ctx, op.call, sig.op, SHMEMD_SIGNAL_ADD);
+	int status = shmemdi_check_ctx(ctx, op.call);
 
+	if (status == SHMEMD_OK)
+		status = shmemdi_check_enum(ctx, op.call, sig.op, SHMEMD_SIGNAL_ADD);
 	return status ? status
 		      : shmemdi_check_select_put_given(ctx, op, sig, ctx->flags,
 						       shmemdi_may_be_mapped(ctx, op.pe), base);

@@ -59,7 +59,7 @@ SHMEMD_FN void shmemdi_trace(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmem
 {
 	shmemd_trace_event_t e;
 
-	if (g.rank != 0 || !ctx->latch)
+	if (g.rank != 0 || !shmemdi_is_filled(ctx) || !ctx->latch)
 		return;
 	e.begin = call.begin;
 	e.end = shmemd_arch_time_ns();

@@ -213,7 +213,8 @@ SHMEMD_FN int shmemdi_signal_behind(const shmemd_ctx_t *ctx, shmemdi_op_t op, sh
 SHMEMD_FN int shmemdi_signals_at_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 					shmemdi_signal_t sig)
 {
-	return shmemdi_is_at_stride(ctx, op,
+	return !SHMEMDI_CHECKING &&
+	       shmemdi_is_at_stride(ctx, op,
 				    sig.op == SHMEMD_SIGNAL_ADD ? ctx->n_strided_amos
 								: ctx->n_strided_puts_with_signal);
 }
