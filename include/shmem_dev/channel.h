@@ -51,9 +51,7 @@ SHMEMD_FN shmemd_ctx_t shmemd_ctx_channel(const shmemd_ctx_t *ctx, uint32_t k SH
 	}
 #endif
 	copy = *ctx;
-	if (ctx->n_channels)
-		status = shmemdi_check_enum(ctx, SHMEMDI_CALLER(NONE), (int)k,
-					    (int)ctx->n_channels - 1);
+	status = shmemdi_check_channel(ctx, SHMEMDI_CALLER(NONE), k);
 	shmemdi_latch(ctx, status);
 	copy.channel = status ? 0 : k;
 	return copy;

@@ -142,6 +142,12 @@ static const char *const mistakes[] = {
 	[SHMEMD_MISTAKE_STRIDE] = "a stride of %" PRId64 " elements: at least %" PRId64,
 	[SHMEMD_MISTAKE_TEAM] =
 		"the context is of a team of %" PRId64 " PEs that is not the world team",
+	[SHMEMD_MISTAKE_GROUP] =
+		"the group needs a block of at least %" PRId64 " threads, this block has %" PRId64,
+	[SHMEMD_MISTAKE_CHANNEL] = "channel %" PRId64 ", outside 0 .. %" PRId64,
+	[SHMEMD_MISTAKE_CALLS] =
+		"thread %" PRId64 " makes this call, thread %" PRId64
+		" of the same group another one: all threads of a group make the same call",
 };
 
 #define N_MISTAKES (sizeof mistakes / sizeof mistakes[0])

@@ -10,7 +10,7 @@ TRACE_MISTAKES = [
      "impl/trace.h", "if ({{!trace|0}}) return;",
      "call_trace", "start_again"),
     ("TRACE_RANK", "trace: each thread of a group records its call",
-     "impl/trace.h", "if ({{g.rank != 0|0}} || !ctx->latch",
+     "impl/trace.h", "if ({{g.rank != 0|0}} || !shmemdi_is_filled",
      "call_trace", "scopes"),
     ("TRACE_FILLED", "trace: a context that is not filled is used",
      "impl/trace.h", "|| {{!ctx->latch|0}}) return;",

@@ -88,7 +88,13 @@ static void a_mistake_has_its_own_words(void **state)
 		{SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_MISTAKE_STRIDE, (uint64_t)-1, 1,
 		 "a stride of -1 elements: at least 1"},
 		{SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_MISTAKE_TEAM, 2, 0, "a team of 2 PEs that is not"},
-		{SHMEMD_ERR_BAD_ARGUMENT, 99, 1, 2, "bad argument at user.cu"},
+		{SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_MISTAKE_GROUP, 128, 64,
+		 "a block of at least 128 threads, this block has 64"},
+		{SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_MISTAKE_CHANNEL, 9, 0,
+		 "(channel 9, outside 0 .. 0)"},
+		{SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_MISTAKE_CALLS, 32, 0,
+		 "thread 32 makes this call, thread 0 of the same group another one"},
+		{SHMEMD_ERR_BAD_ARGUMENT, 99, 1, 2, "device put: bad argument at user.cu"},
 		{SHMEMD_ERR_BAD_CONTEXT, 0, 0, 0, "no more at user.cu"},
 	};
 

@@ -22,11 +22,29 @@ SHMEMSIM_API void shmemsim_nbi_forget(void);
 }
 #endif
 
-SHMEMD_FN uint32_t shmemd_arch_present(uint32_t bar, uint32_t nthreads)
+/* The block's words for *first are shared by all units of a program: their key is a function of
+ * the emulator. */
+SHMEMD_FN uint32_t shmemd_arch_present(uint32_t bar, uint32_t nthreads, int is_first, uint64_t v,
+				       uint64_t *first)
 {
-	if (bar < 16)
-		return (uint32_t)shmemsim_bar(bar, nthreads, 1, NULL);
-	return shmemd_arch_popc((uint32_t)shmemsim_coll(SHMEMSIM_BALLOT, 0xffffffffu, 1, 0, 32));
+	uint64_t *firsts;
+	uint32_t n;
+
+	*first = v;
+	if (bar > 15) {
+		n = shmemd_arch_popc(
+			(uint32_t)shmemsim_coll(SHMEMSIM_BALLOT, 0xffffffffu, 1, 0, 32));
+		if (n == 32)
+			*first = shmemsim_coll(SHMEMSIM_SHFL, 0xffffffffu, v, 0, 32);
+		return n;
+	}
+	firsts = (uint64_t *)shmemsim_shared((const void *)(uintptr_t)&shmemsim_bar,
+					     16 * sizeof(uint64_t));
+	if (is_first)
+		firsts[bar] = v;
+	n = (uint32_t)shmemsim_bar(bar, nthreads, 1, NULL);
+	*first = firsts[bar];
+	return n;
 }
 
 SHMEMD_FN void shmemd_arch_tell(const char *text, const char *site, uint32_t line)

@@ -491,12 +491,10 @@ SHMEMD_FN uint32_t shmemd_arch_lowest(uint32_t v)
 #include <stdio.h>
 #endif
 
-SHMEMD_FN uint32_t shmemd_arch_present(uint32_t bar, uint32_t nthreads)
+SHMEMD_FN uint32_t shmemd_arch_bar_count(uint32_t bar, uint32_t nthreads)
 {
 	uint32_t n;
 
-	if (bar > 15)
-		return (uint32_t)__popc(__ballot_sync(0xffffffffu, 1));
 	if (bar == 0)
 		return (uint32_t)__syncthreads_count(1);
 	asm volatile("{\n\t"
@@ -507,6 +505,26 @@ SHMEMD_FN uint32_t shmemd_arch_present(uint32_t bar, uint32_t nthreads)
 		     : "=r"(n)
 		     : "r"(bar), "r"(nthreads)
 		     : "memory");
+	return n;
+}
+
+SHMEMD_FN uint32_t shmemd_arch_present(uint32_t bar, uint32_t nthreads, int is_first, uint64_t v,
+				       uint64_t *first)
+{
+	SHMEMD_BLOCK_LOCAL uint64_t firsts[16]; /* of each barrier of the block */
+	uint32_t n;
+
+	*first = v;
+	if (bar > 15) {
+		n = (uint32_t)__popc(__ballot_sync(0xffffffffu, 1));
+		if (n == 32)
+			*first = shmemd_arch_shfl_u64(0xffffffffu, v, 0);
+		return n;
+	}
+	if (is_first)
+		firsts[bar] = v;
+	n = shmemd_arch_bar_count(bar, nthreads);
+	*first = firsts[bar];
 	return n;
 }
 

@@ -117,12 +117,29 @@ SHMEMD_FN void shmemdi_check_sources(const shmemd_ctx_t *ctx, shmemdi_call_t cal
 		shmemdi_latch(ctx, shmemdi_mistake(ctx, call, SHMEMD_MISTAKE_SOURCE, nbytes, 0));
 }
 
+/* All threads of the group are in the function of its first thread, for which `first` stands. Else
+ * calls of different functions have met at one barrier: all of them are refused, before their later
+ * barriers meet those of innocent calls. A thread that differs records its call. */
+SHMEMD_FN int shmemdi_check_same_call(const shmemd_ctx_t *ctx, shmemdi_call_t call,
+				      shmemd_group_t g, uint64_t first)
+{
+	int differs = (uintptr_t)call.function != first;
+
+	if (!shmemd_group_any(g, differs))
+		return SHMEMD_OK;
+	if (!differs)
+		return SHMEMD_ERR_BAD_ARGUMENT;
+	return shmemdi_mistake(ctx, call, SHMEMD_MISTAKE_CALLS, shmemd_arch_tid(),
+			       shmemd_arch_tid() - g.rank);
+}
+
 /* All threads of the group have called, and no others. Groups are whole warps (group.h): in a block
  * that ends within one, the missing lanes' part of the copy would be missing, too. */
 SHMEMD_FN int shmemdi_check_group(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g)
 {
 	uint32_t nthreads = shmemd_arch_ntids(), tid = shmemd_arch_tid(), n;
 	int status = shmemdi_check_ctx(ctx, call);
+	uint64_t first;
 
 	if (status != SHMEMD_OK || g.bar == SHMEMDI_BAR_NONE)
 		return status;
@@ -130,11 +147,14 @@ SHMEMD_FN int shmemdi_check_group(const shmemd_ctx_t *ctx, shmemdi_call_t call, 
 		return shmemdi_mistake(ctx, call, SHMEMD_MISTAKE_LANES, nthreads % 32, 32);
 	if (g.size % 32 != 0)
 		return shmemdi_mistake(ctx, call, SHMEMD_MISTAKE_LANES, g.size % 32, 32);
-	if (g.rank >= g.size || tid - g.rank + g.size > nthreads)
+	if (g.rank >= g.size)
 		return shmemdi_mistake(ctx, call, SHMEMD_MISTAKE_OUTSIDER, tid, g.size);
-	n = shmemd_arch_present(g.bar, g.size);
+	if (tid - g.rank + g.size > nthreads)
+		return shmemdi_mistake(ctx, call, SHMEMD_MISTAKE_GROUP, tid - g.rank + g.size,
+				       nthreads);
+	n = shmemd_arch_present(g.bar, g.size, g.rank == 0, (uintptr_t)call.function, &first);
 	if (n == g.size)
-		return SHMEMD_OK;
+		return shmemdi_check_same_call(ctx, call, g, first);
 	return shmemdi_mistake(ctx, call,
 			       g.bar == SHMEMDI_BAR_WARP ? SHMEMD_MISTAKE_LANES
 							 : SHMEMD_MISTAKE_THREADS,
@@ -265,6 +285,20 @@ SHMEMD_FN int shmemdi_check_enum(const shmemd_ctx_t *ctx, shmemdi_call_t call, i
 		return SHMEMD_ERR_BAD_CONTEXT;
 	return shmemdi_record(ctx, call, SHMEMD_ERR_BAD_ARGUMENT, -1, 0, (uint64_t)(int64_t)value,
 			      (uint64_t)last);
+}
+
+/* A channel of the job; any number if the job has none. */
+SHMEMD_FN int shmemdi_check_channel(const shmemd_ctx_t *ctx, shmemdi_call_t call, uint32_t k)
+{
+#ifdef SHMEMD_CHECK
+	if (ctx->n_channels && k >= ctx->n_channels)
+		return shmemdi_mistake(ctx, call, SHMEMD_MISTAKE_CHANNEL, k, ctx->n_channels - 1);
+#else
+	(void)ctx;
+	(void)call;
+	(void)k;
+#endif
+	return SHMEMD_OK;
 }
 
 /* When to ring: shmemd_ring_mode. */

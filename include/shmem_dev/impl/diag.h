@@ -16,11 +16,12 @@
 #define SHMEMD_SITE                                                                                \
 	, const char *shmemd_file = __builtin_FILE(), uint32_t shmemd_line = __builtin_LINE()
 #define SHMEMD_PASS , shmemd_file, shmemd_line
-#define SHMEMDI_CALLER(op) shmemdi_call(SHMEMD_OP_##op, shmemd_file, shmemd_line)
+#define SHMEMDI_CALLER(op)                                                                         \
+	shmemdi_call_of(__func__, shmemdi_call(SHMEMD_OP_##op, shmemd_file, shmemd_line))
 #elif defined(SHMEMD_CHECK)
 #define SHMEMD_SITE
 #define SHMEMD_PASS
-#define SHMEMDI_CALLER(op) shmemdi_call(SHMEMD_OP_##op, __func__, 0)
+#define SHMEMDI_CALLER(op) shmemdi_call_of(__func__, shmemdi_call(SHMEMD_OP_##op, __func__, 0))
 #else
 #define SHMEMD_SITE
 #define SHMEMD_PASS
@@ -28,15 +29,16 @@
 #endif
 
 /* A call, for the record: its operation. With SHMEMD_TRACE also when it began (impl/trace.h), in
- * check builds also the call site. */
+ * check builds also the call site and the public function. */
 typedef struct shmemdi_call_t {
 	uint32_t op; /* shmemd_op */
 #ifdef SHMEMD_TRACE
 	uint64_t begin; /* nanoseconds; of a call that is not recorded 0 */
 #endif
 #ifdef SHMEMD_CHECK
-	uint32_t line;    /* 0: not known */
-	const char *site; /* file or function */
+	uint32_t line;        /* 0: not known */
+	const char *site;     /* file or function */
+	const char *function; /* compared as a pointer: each function has one name in a unit */
 #endif
 } shmemdi_call_t;
 
@@ -51,6 +53,7 @@ SHMEMD_FN shmemdi_call_t shmemdi_call(uint32_t op, const char *site, uint32_t li
 #ifdef SHMEMD_CHECK
 	call.line = line;
 	call.site = site;
+	call.function = 0;
 #else
 	(void)site;
 	(void)line;
@@ -59,6 +62,12 @@ SHMEMD_FN shmemdi_call_t shmemdi_call(uint32_t op, const char *site, uint32_t li
 }
 
 #ifdef SHMEMD_CHECK
+SHMEMD_FN shmemdi_call_t shmemdi_call_of(const char *function, shmemdi_call_t call)
+{
+	call.function = function;
+	return call;
+}
+
 /* The last SHMEMD_SITE_NBYTES - 1 characters: the end of a path tells more than its start. */
 SHMEMD_FN void shmemdi_record_site(shmemd_error_t *err, const char *site)
 {

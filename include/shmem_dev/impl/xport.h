@@ -16,31 +16,44 @@
 #include <shmem_dev/impl/any_peer.h>
 #include <shmem_dev/impl/poll.h>
 
-/* A put, blocking if op.is_blocking. The group sync that ends a blocking one is shmemdi_put's. */
-SHMEMD_FN void shmemdi_put_unsynced(const shmemd_ctx_t *ctx, shmemdi_op_t op)
+/* A put, blocking if op.is_blocking. The group sync that ends a blocking one is shmemdi_put's.
+ * Returns 0 if a check or the choice of the transport has refused it. */
+SHMEMD_FN int shmemdi_put_start(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
 	shmemdi_transfer_t transfer;
 	int64_t shift;
 
 	if (shmemdi_uses_stride(ctx, op) & shmemdi_op_is_small(op)) {
 		shmemdi_put_small(ctx, op);
-		return;
+		return 1;
 	}
 	if (shmemdi_uses_stride(ctx, op)) {
 		shift = shmemdi_stride_shift(ctx, op.pe);
 	} else {
 		transfer = shmemdi_put_any(ctx, op, shmemdi_no_signal());
 		if (transfer.outcome != SHMEMDI_MAPPED || op.nbytes == 0)
-			return;
+			return transfer.outcome != SHMEMDI_NOT_STARTED;
 		shift = transfer.shift;
 	}
 	shmemdi_copy(op.g, shmemdi_shifted(op.sym, shift), op.local, op.nbytes, SHMEMDI_COPY_DEPTH);
+	return 1;
 }
 
+SHMEMD_FN void shmemdi_put_unsynced(const shmemd_ctx_t *ctx, shmemdi_op_t op)
+{
+	(void)shmemdi_put_start(ctx, op);
+}
+
+/* In check builds a put that is refused ends without the group sync: threads of the group may be in
+ * another call, which has no sync for it to meet. */
 SHMEMD_FN void shmemdi_put(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
+	int is_started;
+
 	op.is_blocking = 1;
-	shmemdi_put_unsynced(ctx, op);
+	is_started = shmemdi_put_start(ctx, op);
+	if (SHMEMDI_CHECKING && !is_started)
+		return;
 	/* It orders memory, too: a load of src could otherwise read what another thread of the
 	 * group writes there afterwards. */
 	shmemd_group_sync(op.g);
