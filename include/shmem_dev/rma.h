@@ -30,9 +30,9 @@
  *          acquired a signal or flag that was sent after a fence or quiet here (order.h).
  * Errors   latched, quiet returns them: ERR_UNREACHABLE; check builds: ERR_BAD_PE,
  *          ERR_NOT_SYMMETRIC, ERR_BAD_ARGUMENT (threads of the group are missing or in another
- *          call, a thread calls that is not in it, or lanes pass different arguments). By NIC also
- *          ERR_REFUSED, ERR_PATH, ERR_PEER, ERR_LOST: the channel has failed; ERR_TIMEOUT: src
- *          stays in use until quiet succeeds.
+ *          call, a thread calls that is not in it, lanes pass different arguments, src is NULL,
+ *          or src overlaps dst). By NIC also ERR_REFUSED, ERR_PATH, ERR_PEER, ERR_LOST: the
+ *          channel has failed; ERR_TIMEOUT: src stays in use until quiet succeeds.
  * Source   OpenSHMEM 1.5 shmem_putmem.
  */
 SHMEMD_FN void shmemd_putmem(const shmemd_ctx_t *ctx, void *dst, const void *src, size_t nbytes,

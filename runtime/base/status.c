@@ -148,6 +148,15 @@ static const char *const mistakes[] = {
 	[SHMEMD_MISTAKE_CALLS] =
 		"thread %" PRId64 " makes this call, thread %" PRId64
 		" of the same group another one: all threads of a group make the same call",
+	[SHMEMD_MISTAKE_SRC] =
+		"src is NULL or cannot be read: address 0x%" PRIx64 ", %" PRId64 " bytes",
+	[SHMEMD_MISTAKE_DST] =
+		"dst is NULL or cannot be accessed: address 0x%" PRIx64 ", %" PRId64 " bytes",
+	[SHMEMD_MISTAKE_OVERLAP] =
+		"src and dst are %" PRId64 " bytes apart on this PE, and overlap: "
+		"%" PRId64 " bytes are transferred",
+	[SHMEMD_MISTAKE_SIGNAL] =
+		"the signal word sig is inside the data, %" PRId64 " bytes behind dst, of %" PRId64,
 };
 
 #define N_MISTAKES (sizeof mistakes / sizeof mistakes[0])

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* A check build (SHMEMD_CHECK): different calls that meet at one barrier, groups larger than the
- * block, and channels that do not exist. */
+ * block, and transfers whose sides, or whose data and signal, cannot be what they are. */
 #define SHMEMD_CHECK 1
 #include <shmem_dev/shmem_dev.h>
+#include <shmem_dev/strided.h>
 #include <string.h>
 #include "pes.h"
 
@@ -115,6 +116,111 @@ static int groups(pes_t *pes)
 	return 0;
 }
 
+enum {
+	PUT_NULL,
+	PUT_SIGNAL_NULL,
+	GET_NULL,
+	IPUT_NULL,
+	PUT_OVERLAP,
+	PUT_ITSELF,
+	GET_OVERLAP,
+	IPUT_OVERLAP,
+	SIGNAL_BEHIND_DST,
+	SIGNAL_BEFORE_DST,
+	N_WRONG,
+	NOTHING = N_WRONG,
+	BESIDE,
+	OTHER_PE,
+	IPUT_GAPS,
+	SIGNAL_BESIDE,
+	SIGNAL_AHEAD,
+	N_ALL
+};
+
+SHMEMD_FN void put_signal(const argument_params_t *p, int dst, int sig, int nbytes)
+{
+	shmemd_putmem_signal(&p->ctx, p->target + dst, p->source, (size_t)nbytes,
+			     (uint64_t *)(void *)(p->target + sig), 1, SHMEMD_SIGNAL_SET,
+			     shmemd_my_pe(&p->ctx));
+}
+
+/* Returns the status of a get; those of other calls are latched. */
+SHMEMD_FN int transfer(const argument_params_t *p, int me, int other)
+{
+	uint64_t *sig = (uint64_t *)(void *)(p->target + 32);
+	char *at = p->target;
+
+	if (p->which == PUT_NULL || p->which == NOTHING)
+		shmemd_putmem(&p->ctx, at, 0, p->which == PUT_NULL ? 8 : 0, me);
+	else if (p->which == PUT_SIGNAL_NULL)
+		shmemd_putmem_signal(&p->ctx, at, 0, 8, sig, 1, SHMEMD_SIGNAL_SET, me);
+	else if (p->which == GET_NULL)
+		return shmemd_getmem(&p->ctx, 0, p->source, 8, me);
+	else if (p->which == IPUT_NULL)
+		shmemd_iputmem(&p->ctx, at, 0, 2, 2, 4, 4, me);
+	else if (p->which == PUT_OVERLAP || p->which == BESIDE)
+		shmemd_putmem(&p->ctx, at + 8, at, p->which == PUT_OVERLAP ? 9 : 8, me);
+	else if (p->which == PUT_ITSELF || p->which == OTHER_PE)
+		shmemd_putmem(&p->ctx, at, at, 8, p->which == OTHER_PE ? other : me);
+	else if (p->which == GET_OVERLAP)
+		return shmemd_getmem(&p->ctx, at, at + 7, 8, me);
+	else if (p->which == IPUT_OVERLAP)
+		shmemd_iputmem(&p->ctx, at, at + 4, 1, 1, 4, 4, me);
+	else if (p->which == IPUT_GAPS)
+		shmemd_iputmem(&p->ctx, at, at + 4, 2, 2, 4, 4, me);
+	else if (p->which == SIGNAL_BEHIND_DST || p->which == SIGNAL_BESIDE)
+		put_signal(p, 0, 16, p->which == SIGNAL_BESIDE ? 16 : 17);
+	else if (p->which == SIGNAL_BEFORE_DST)
+		put_signal(p, 15, 8, 8);
+	else if (p->which == SIGNAL_AHEAD)
+		put_signal(p, 16, 8, 8);
+	return SHMEMD_OK;
+}
+
+SHMEMD_KERNEL(transfer_kernel, argument_params_t, p)
+{
+	int me = shmemd_my_pe(&p.ctx);
+	int status = transfer(&p, me, (me + 1) % shmemd_n_pes(&p.ctx));
+
+	*p.result = status ? status : shmemd_quiet(&p.ctx);
+}
+
+static int transfers(pes_t *pes)
+{
+	static const struct {
+		uint64_t mistake;
+		int op;
+		uint64_t value;
+	} rows[N_WRONG] = {
+		{SHMEMD_MISTAKE_SRC, SHMEMD_OP_PUT, 0},
+		{SHMEMD_MISTAKE_SRC, SHMEMD_OP_PUT_SIGNAL, 0},
+		{SHMEMD_MISTAKE_DST, SHMEMD_OP_GET, 0},
+		{SHMEMD_MISTAKE_SRC, SHMEMD_OP_PUT, 0},
+		{SHMEMD_MISTAKE_OVERLAP, SHMEMD_OP_PUT, 8},
+		{SHMEMD_MISTAKE_OVERLAP, SHMEMD_OP_PUT, 0},
+		{SHMEMD_MISTAKE_OVERLAP, SHMEMD_OP_GET, 7},
+		{SHMEMD_MISTAKE_OVERLAP, SHMEMD_OP_PUT, 4},
+		{SHMEMD_MISTAKE_SIGNAL, SHMEMD_OP_PUT_SIGNAL, 16},
+		{SHMEMD_MISTAKE_SIGNAL, SHMEMD_OP_PUT_SIGNAL, (uint64_t)-7},
+	};
+	argument_params_t p;
+
+	if (argument_params(pes, &p))
+		return 1;
+	for (p.which = 0; p.which < N_ALL; p.which++) {
+		int is_wrong = p.which < N_WRONG;
+
+		if (p.which == OTHER_PE && pes->n_pes == 1)
+			continue;
+		PES_RUN(pes, transfer_kernel, 1, 1, p);
+		if (is_wrong ? expect(pes, &p, rows[p.which].mistake, rows[p.which].op,
+				      rows[p.which].value)
+			     : expect(pes, &p, 0, -1, 0))
+			return 1;
+	}
+	return 0;
+}
+
 SHMEMD_KERNEL(channel_kernel, argument_params_t, p)
 {
 	shmemd_ctx_t q = shmemd_ctx_channel(&p.ctx, (uint32_t)p.which);
@@ -140,6 +246,7 @@ int main(int argc, char **argv)
 {
 	static const pes_test_t tests[] = {
 		PES_TEST(groups),
+		PES_TEST(transfers),
 		PES_TEST(channels),
 	};
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* A check build ends the run of a kernel that passes a context that shmemh_ctx_get has not filled:
- * NULL, zeros, or other bytes. Some calls need a field of it early, such as its flags or the address
- * of its copy in device memory: they check it before that. */
+ * NULL, zeros, or other bytes. Some calls need a field of it early, such as its flags or the
+ * address of its copy in device memory: they check it before that. */
 #define SHMEMD_CHECK 1
 #include "sim_test.h"
 #include <shmem_dev/bulk.h>

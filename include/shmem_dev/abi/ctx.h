@@ -83,7 +83,8 @@ typedef struct shmemd_error {
 	/* The three values depend on what failed:
 	 *   BAD_ARGUMENT     shmemd_mistake; the value refused; a limit, or 0.
 	 *                    SHMEMD_MISTAKE_DIFFER: a lane; how many lanes agree with it.
-	 *                    SHMEMD_MISTAKE_CALLS: a thread; the first thread of its group
+	 *                    SHMEMD_MISTAKE_CALLS: a thread; the first thread of its group.
+	 *                    SHMEMD_MISTAKE_SRC, _DST: the address; bytes
 	 *   BAD_PE           0; PE; n_pes
 	 *   NOT_SYMMETRIC, UNALIGNED  address; bytes; 0
 	 *   UNREACHABLE, NO_ATOMICS   address; 0; 0

@@ -50,8 +50,8 @@ enum shmemd_status {
 	 * nothing is repeated. That channel sends nothing any more. */
 	SHMEMD_ERR_LOST = 13,
 	/* Only check builds: the context is NULL or none of shmemh_ctx_get, such as one of zeros, or
-	 * its team was destroyed. The calls of stream.h
-	 * return it in every build for a context that is zero. */
+	 * its team was destroyed. The calls of stream.h return it in every build for a context that
+	 * is zero. */
 	SHMEMD_ERR_BAD_CONTEXT = 14,
 	SHMEMD_N_STATUSES /* how many there are; itself none */
 };
@@ -79,6 +79,10 @@ enum shmemd_mistake {
 	SHMEMD_MISTAKE_GROUP = 11,   /* a group has warps that the block has not */
 	SHMEMD_MISTAKE_CHANNEL = 12, /* a channel that the job has not */
 	SHMEMD_MISTAKE_CALLS = 13,   /* threads of a group are in calls of different functions */
+	SHMEMD_MISTAKE_SRC = 14,     /* src of a put is NULL; on the CPU, or cannot be read */
+	SHMEMD_MISTAKE_DST = 15,     /* the same of dst of a get */
+	SHMEMD_MISTAKE_OVERLAP = 16, /* src and dst of a transfer to the PE itself overlap */
+	SHMEMD_MISTAKE_SIGNAL = 17,  /* the signal word of a put_signal is inside the data */
 };
 
 /* Comparisons of wait_until and test. */

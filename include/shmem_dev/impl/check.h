@@ -10,12 +10,6 @@
 #include <shmem_dev/impl/diag.h>
 
 #ifdef SHMEMD_CHECK
-#define SHMEMDI_CHECKING 1
-#else
-#define SHMEMDI_CHECKING 0
-#endif
-
-#ifdef SHMEMD_CHECK
 
 /* Does the copy in memory of the device say that the team exists? */
 SHMEMD_FN int shmemdi_is_live(const shmemd_ctx_t *ctx)

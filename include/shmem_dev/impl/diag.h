@@ -9,6 +9,12 @@
 #include <shmem_dev/abi/status.h>
 #include <shmem_dev/arch/arch.h>
 
+#ifdef SHMEMD_CHECK
+#define SHMEMDI_CHECKING 1
+#else
+#define SHMEMDI_CHECKING 0
+#endif
+
 /* Call sites. A public function ends its parameters with SHMEMD_SITE, hands them on to another
  * public function with SHMEMD_PASS, and to impl/ with SHMEMDI_CALLER(op). Only check builds carry
  * anything: file and line of the caller in C++ and CUDA, the function's name in C. */

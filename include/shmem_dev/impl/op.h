@@ -54,16 +54,16 @@ SHMEMD_FN shmemdi_op_t shmemdi_op_when(shmemdi_op_t op, int when)
  * operations of impl/xport.h test this first, by one comparison, which those that move data join to
  * a test of the size. With this case among the others a p by one thread took a quarter longer; with
  * a test of the flags in addition, a round trip of two puts with a signal by blocks took 3 to 4 %
- * longer (H200). In check builds, which check the context and the arguments first, callers answer 0
- * without this function and without reading n. */
+ * longer (H200). Always 0 in check builds, which check the context and the arguments first; callers
+ * pass 0 there, since the context may be none. */
 SHMEMD_FN int shmemdi_is_at_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint32_t n)
 {
-	return SHMEMD_ARCH_LIKELY(shmemdi_is_in_range(ctx, op.pe, n));
+	return !SHMEMDI_CHECKING && SHMEMD_ARCH_LIKELY(shmemdi_is_in_range(ctx, op.pe, n));
 }
 
 SHMEMD_FN int shmemdi_uses_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
-	return !SHMEMDI_CHECKING && shmemdi_is_at_stride(ctx, op, ctx->n_strided);
+	return shmemdi_is_at_stride(ctx, op, SHMEMDI_CHECKING ? 0 : ctx->n_strided);
 }
 
 /* The same for a word; atomics, fetches included, must be those of the SMs in the whole team. kind:
@@ -72,8 +72,10 @@ SHMEMD_FN int shmemdi_word_uses_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 {
 	int is_amo = kind != SHMEMDI_WORD_STORE && kind != SHMEMDI_WORD_LOAD;
 
-	return !SHMEMDI_CHECKING &&
-	       shmemdi_is_at_stride(ctx, op, is_amo ? ctx->n_strided_amos : ctx->n_strided);
+	return shmemdi_is_at_stride(ctx, op,
+				    SHMEMDI_CHECKING ? 0
+				    : is_amo         ? ctx->n_strided_amos
+						     : ctx->n_strided);
 }
 
 /* Whole, aligned units of 16 bytes, at most one for each thread of the group? This test and the

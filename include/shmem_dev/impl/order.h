@@ -35,7 +35,8 @@ SHMEMD_FN int shmemdi_may_signal(shmemd_group_t g, int signallers)
 SHMEMD_FN void shmemdi_fence(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 			     int signallers)
 {
-	shmemdi_quiet_t flush = {call, g, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE), 0, 1};
+	shmemdi_quiet_t flush = {call, g, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE),
+				 SHMEMDI_CHECKING && !shmemdi_is_filled(ctx) ? 0 : ctx->channel, 1};
 	int status = shmemdi_check_group(ctx, call, g);
 
 	if (SHMEMDI_CHECKING && status != SHMEMD_OK) {
@@ -47,7 +48,6 @@ SHMEMD_FN void shmemdi_fence(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmem
 		shmemd_arch_fence_order();
 	if (!(ctx->flags & SHMEMD_CTX_MIXED_TRANSPORT))
 		return;
-	flush.k = ctx->channel;
 	status = shmemdi_quiet_nic_part(ctx, flush);
 	shmemdi_latch(ctx, status);
 	shmemd_group_sync(g);

@@ -53,12 +53,9 @@ SHMEMD_FN shmemdi_target_t shmemdi_target_by_nic(const shmemd_ctx_t *ctx, int pe
  * the rest first. Of a context that is not filled it names none, as shmemdi_target. */
 SHMEMD_FN shmemdi_ref_t shmemdi_target_ref(const shmemd_ctx_t *ctx, int pe)
 {
-	shmemdi_ref_t ref = {0, pe, 0};
+	int is_none = SHMEMDI_CHECKING && !shmemdi_is_filled(ctx);
+	shmemdi_ref_t ref = {is_none ? 0 : ctx->device_copy, pe, is_none ? 0 : ctx->channel};
 
-	if (!shmemdi_is_filled(ctx))
-		return ref;
-	ref.ctx = ctx->device_copy;
-	ref.k = ctx->channel;
 	return ref;
 }
 
@@ -96,9 +93,58 @@ SHMEMD_FN int shmemdi_select(const shmemd_ctx_t *ctx, shmemdi_call_t call, const
 	return shmemdi_no_way(ctx->device_copy, call, SHMEMD_ERR_UNREACHABLE, pe, sym);
 }
 
-/* Check the arguments of an operation, and select its transport: *base as shmemdi_select. */
-SHMEMD_FN int shmemdi_check_select_given(const shmemd_ctx_t *ctx, shmemdi_op_t op,
-					 int may_be_mapped, char **base)
+/* This PE's side of a transfer: src of a put, dst of a get. On the CPU its first byte can be read;
+ * on GPUs it is not NULL. */
+SHMEMD_FN int shmemdi_check_local(const shmemd_ctx_t *ctx, shmemdi_op_t op)
+{
+#ifdef SHMEMD_CHECK
+	if (op.nbytes && !(op.local && shmemd_arch_is_readable(op.local, 1)))
+		return shmemdi_mistake(ctx, op.call,
+				       op.call.op == SHMEMD_OP_GET ? SHMEMD_MISTAKE_DST
+								   : SHMEMD_MISTAKE_SRC,
+				       (uintptr_t)op.local, op.nbytes);
+#else
+	(void)ctx;
+	(void)op;
+#endif
+	return SHMEMD_OK;
+}
+
+/* The two sides do not overlap. They can only where the PE is the caller's own. */
+SHMEMD_FN int shmemdi_check_apart(const shmemd_ctx_t *ctx, shmemdi_op_t op)
+{
+#ifdef SHMEMD_CHECK
+	uintptr_t sym = (uintptr_t)op.sym, local = (uintptr_t)op.local;
+	uint64_t apart = sym < local ? local - sym : sym - local;
+
+	if (op.pe == ctx->my_pe && apart < op.nbytes)
+		return shmemdi_mistake(ctx, op.call, SHMEMD_MISTAKE_OVERLAP, apart, op.nbytes);
+#else
+	(void)ctx;
+	(void)op;
+#endif
+	return SHMEMD_OK;
+}
+
+/* No byte of the signal word is one of the data. */
+SHMEMD_FN int shmemdi_check_signal_apart(const shmemd_ctx_t *ctx, shmemdi_op_t op,
+					 shmemdi_signal_t sig)
+{
+#ifdef SHMEMD_CHECK
+	uintptr_t word = (uintptr_t)sig.word, dst = (uintptr_t)op.sym;
+
+	if (op.nbytes && word < dst + op.nbytes && dst < word + 8)
+		return shmemdi_mistake(ctx, op.call, SHMEMD_MISTAKE_SIGNAL, word - dst, op.nbytes);
+#else
+	(void)ctx;
+	(void)op;
+	(void)sig;
+#endif
+	return SHMEMD_OK;
+}
+
+/* Check the arguments of a transfer, but not whether its sides overlap. */
+SHMEMD_FN int shmemdi_check_transfer(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
 	int status = shmemdi_check_op(ctx, op);
 
@@ -108,16 +154,25 @@ SHMEMD_FN int shmemdi_check_select_given(const shmemd_ctx_t *ctx, shmemdi_op_t o
 		status = shmemdi_check_pe(ctx, op.call, op.pe);
 	if (status == SHMEMD_OK)
 		status = shmemdi_check_range(ctx, op.call, op.sym, op.nbytes);
+	return status ? status : shmemdi_check_local(ctx, op);
+}
+
+/* Check the arguments of an operation, and select its transport: *base as shmemdi_select. */
+SHMEMD_FN int shmemdi_check_select_given(const shmemd_ctx_t *ctx, shmemdi_op_t op,
+					 int may_be_mapped, char **base)
+{
+	int status = shmemdi_check_transfer(ctx, op);
+
+	if (SHMEMDI_CHECKING && status == SHMEMD_OK)
+		status = shmemdi_check_apart(ctx, op);
 	return status ? status : shmemdi_select(ctx, op.call, op.sym, op.pe, may_be_mapped, base);
 }
 
 SHMEMD_FN int shmemdi_check_select(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **base)
 {
-	int status = shmemdi_check_ctx(ctx, op.call);
-
-	return status ? status
-		      : shmemdi_check_select_given(ctx, op, shmemdi_may_be_mapped(ctx, op.pe),
-						   base);
+	if (SHMEMDI_CHECKING && shmemdi_check_ctx(ctx, op.call) != SHMEMD_OK)
+		return SHMEMD_ERR_BAD_CONTEXT;
+	return shmemdi_check_select_given(ctx, op, shmemdi_may_be_mapped(ctx, op.pe), base);
 }
 
 /* The same for a word. */
@@ -135,11 +190,9 @@ SHMEMD_FN int shmemdi_check_select_word_given(const shmemd_ctx_t *ctx, shmemdi_o
 
 SHMEMD_FN int shmemdi_check_select_word(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **base)
 {
-	int status = shmemdi_check_ctx(ctx, op.call);
-
-	return status ? status
-		      : shmemdi_check_select_word_given(ctx, op, shmemdi_may_be_mapped(ctx, op.pe),
-							base);
+	if (SHMEMDI_CHECKING && shmemdi_check_ctx(ctx, op.call) != SHMEMD_OK)
+		return SHMEMD_ERR_BAD_CONTEXT;
+	return shmemdi_check_select_word_given(ctx, op, shmemdi_may_be_mapped(ctx, op.pe), base);
 }
 
 /* A word that will be read-modify-written. All members of the team use their SMs, or all use the
@@ -184,6 +237,8 @@ SHMEMD_FN int shmemdi_check_select_put_given(const shmemd_ctx_t *ctx, shmemdi_op
 
 	if (status == SHMEMD_OK && sig.op >= 0)
 		status = shmemdi_check_word(ctx, op.call, sig.word, 8);
+	if (SHMEMDI_CHECKING && status == SHMEMD_OK && sig.op >= 0)
+		status = shmemdi_check_signal_apart(ctx, op, sig);
 	if (status != SHMEMD_OK || sig.op != SHMEMD_SIGNAL_ADD)
 		return status;
 	return shmemdi_select_amo(ctx, flags, op.call, sig.word, op.pe, base);
@@ -192,10 +247,11 @@ SHMEMD_FN int shmemdi_check_select_put_given(const shmemd_ctx_t *ctx, shmemdi_op
 SHMEMD_FN int shmemdi_check_select_put_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 					      shmemdi_signal_t sig, char **base)
 {
-	int status = shmemdi_check_ctx(ctx, op.call);
+	int status;
 
-	if (status == SHMEMD_OK)
-		status = shmemdi_check_enum(ctx, op.call, sig.op, SHMEMD_SIGNAL_ADD);
+	if (SHMEMDI_CHECKING && shmemdi_check_ctx(ctx, op.call) != SHMEMD_OK)
+		return SHMEMD_ERR_BAD_CONTEXT;
+	status = shmemdi_check_enum(ctx, op.call, sig.op, SHMEMD_SIGNAL_ADD);
 	return status ? status
 		      : shmemdi_check_select_put_given(ctx, op, sig, ctx->flags,
 						       shmemdi_may_be_mapped(ctx, op.pe), base);

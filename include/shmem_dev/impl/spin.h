@@ -30,7 +30,8 @@ typedef struct shmemdi_limit {
 
 SHMEMD_FN shmemdi_limit_t shmemdi_limit_default(const shmemd_ctx_t *ctx, int pe)
 {
-	shmemdi_limit_t limit = {shmemdi_is_filled(ctx) ? ctx->timeout_ns : 0, 0, pe};
+	shmemdi_limit_t limit = {SHMEMDI_CHECKING && !shmemdi_is_filled(ctx) ? 0 : ctx->timeout_ns,
+				 0, pe};
 	return limit;
 }
 

@@ -41,7 +41,8 @@ SHMEMD_FN int shmemdi_check_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op, ptr
 }
 
 /* The lanes of each warp pass equal strides, width and number, too: shmemdi_check_op compares the
- * extent. */
+ * extent. Where an array has gaps, the other one may lie in them: whether elements overlap is only
+ * checked of arrays without. */
 SHMEMD_FN int shmemdi_check_elems(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 				  const shmemdi_elems_t *e)
 {
@@ -68,8 +69,14 @@ SHMEMD_FN int shmemdi_check_select_elems(const shmemd_ctx_t *ctx, shmemdi_op_t o
 	if (status != SHMEMD_OK)
 		return status;
 	op.nbytes = shmemdi_elems_extent(e, e->sym_stride);
-	status = shmemdi_check_select(ctx, op, base);
-	return status ? status : shmemdi_check_elems(ctx, op, e);
+	status = shmemdi_check_transfer(ctx, op);
+	if (status == SHMEMD_OK)
+		status = shmemdi_check_elems(ctx, op, e);
+	if (SHMEMDI_CHECKING && status == SHMEMD_OK && e->sym_stride == 1 && e->local_stride == 1)
+		status = shmemdi_check_apart(ctx, op);
+	return status ? status
+		      : shmemdi_select(ctx, op.call, op.sym, op.pe,
+				       shmemdi_may_be_mapped(ctx, op.pe), base);
 }
 
 /* This thread's elements, in mapped memory. */

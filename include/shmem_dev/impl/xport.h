@@ -226,10 +226,11 @@ SHMEMD_FN int shmemdi_signal_behind(const shmemd_ctx_t *ctx, shmemdi_op_t op, sh
 SHMEMD_FN int shmemdi_signals_at_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 					shmemdi_signal_t sig)
 {
-	return !SHMEMDI_CHECKING &&
-	       shmemdi_is_at_stride(ctx, op,
-				    sig.op == SHMEMD_SIGNAL_ADD ? ctx->n_strided_amos
-								: ctx->n_strided_puts_with_signal);
+	return shmemdi_is_at_stride(ctx, op,
+				    SHMEMDI_CHECKING ? 0
+				    : sig.op == SHMEMD_SIGNAL_ADD
+					    ? ctx->n_strided_amos
+					    : ctx->n_strided_puts_with_signal);
 }
 
 /* A vote of the group: has shmemdi_put_any completed what had to be completed before data that are
