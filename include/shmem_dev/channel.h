@@ -41,20 +41,14 @@
  */
 SHMEMD_FN shmemd_ctx_t shmemd_ctx_channel(const shmemd_ctx_t *ctx, uint32_t k SHMEMD_SITE)
 {
-	shmemd_ctx_t copy;
-	int status = shmemdi_check_ctx(ctx, SHMEMDI_CALLER(NONE));
-
 #ifdef SHMEMD_CHECK
-	if (status != SHMEMD_OK) {
-		shmemdi_ctx_clear(&copy);
-		return copy;
-	}
-#endif
-	copy = *ctx;
-	status = shmemdi_check_channel(ctx, SHMEMDI_CALLER(NONE), k);
-	shmemdi_latch(ctx, status);
-	copy.channel = status ? 0 : k;
+	return shmemdi_ctx_on_channel(ctx, SHMEMDI_CALLER(NONE), k);
+#else
+	shmemd_ctx_t copy = *ctx;
+
+	copy.channel = k;
 	return copy;
+#endif
 }
 
 /* Write nbytes from src to dst on PE pe; do not wait for completion.

@@ -48,8 +48,8 @@ static void bad_channels(const void *params)
 		const shmemd_ctx_t q = shmemd_ctx_channel(&last, bad[i]);
 
 		CHECK_IS(q.channel, 0);
-		check_and_clear(SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_OP_NONE,
-				bad[i], "shmemd_ctx_channel", 1);
+		check_and_clear(SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_OP_NONE, bad[i],
+				"shmemd_ctx_channel", 1);
 		shmemd_channel_add_u64(&q, word_of(&q, 0), 1, 1, SHMEMD_RING_NOW);
 		CHECK_IS(shmemd_channel_quiet(&q, 1), 0);
 		CHECK_IS(*word_of(&rig_pes[1].ctx, 0), i + 1);

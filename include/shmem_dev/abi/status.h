@@ -49,9 +49,9 @@ enum shmemd_status {
 	/* The target's adapter is dead, and how much of what was posted it executed is not known:
 	 * nothing is repeated. That channel sends nothing any more. */
 	SHMEMD_ERR_LOST = 13,
-	/* Only check builds: the context is NULL or none of shmemh_ctx_get, such as one of zeros, or
-	 * its team was destroyed. The calls of stream.h return it in every build for a context that
-	 * is zero. */
+	/* Only check builds: the context is NULL or none of shmemh_ctx_get, such as one of zeros,
+	 * or its team was destroyed. The calls of stream.h return it in every build for a context
+	 * that is zero. */
 	SHMEMD_ERR_BAD_CONTEXT = 14,
 	SHMEMD_N_STATUSES /* how many there are; itself none */
 };

@@ -39,20 +39,33 @@ SHMEMD_FN int shmemdi_check_ctx(const shmemd_ctx_t *ctx, shmemdi_call_t call)
 	return SHMEMD_ERR_BAD_CONTEXT;
 }
 
-/* In place of the copy of a context that was refused: one that later calls refuse. */
-SHMEMD_FN void shmemdi_ctx_clear(shmemd_ctx_t *copy)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof(*copy); i++)
-		((char *)copy)[i] = 0;
-}
-
 SHMEMD_FN int shmemdi_mistake(const shmemd_ctx_t *ctx, shmemdi_call_t call, uint32_t mistake,
 			      uint64_t value, uint64_t wanted)
 {
 	return shmemdi_record(ctx, call, SHMEMD_ERR_BAD_ARGUMENT, -1,
 			      (const void *)(uintptr_t)mistake, value, wanted);
+}
+
+/* Copy the context and set channel k. Return zeros, which later calls refuse, for a context that is
+ * refused, and channel 0 for one that the job has not; any k if it has none. */
+SHMEMD_FN shmemd_ctx_t shmemdi_ctx_on_channel(const shmemd_ctx_t *ctx, shmemdi_call_t call,
+					      uint32_t k)
+{
+	int status = shmemdi_check_ctx(ctx, call);
+	shmemd_ctx_t copy;
+	size_t i;
+
+	if (status != SHMEMD_OK) {
+		for (i = 0; i < sizeof(copy); i++)
+			((char *)&copy)[i] = 0;
+		return copy;
+	}
+	if (ctx->n_channels && k >= ctx->n_channels)
+		status = shmemdi_mistake(ctx, call, SHMEMD_MISTAKE_CHANNEL, k, ctx->n_channels - 1);
+	shmemdi_latch(ctx, status);
+	copy = *ctx;
+	copy.channel = status ? 0 : k;
+	return copy;
 }
 
 /* Is the range in one of these? */
@@ -279,20 +292,6 @@ SHMEMD_FN int shmemdi_check_enum(const shmemd_ctx_t *ctx, shmemdi_call_t call, i
 		return SHMEMD_ERR_BAD_CONTEXT;
 	return shmemdi_record(ctx, call, SHMEMD_ERR_BAD_ARGUMENT, -1, 0, (uint64_t)(int64_t)value,
 			      (uint64_t)last);
-}
-
-/* A channel of the job; any number if the job has none. */
-SHMEMD_FN int shmemdi_check_channel(const shmemd_ctx_t *ctx, shmemdi_call_t call, uint32_t k)
-{
-#ifdef SHMEMD_CHECK
-	if (ctx->n_channels && k >= ctx->n_channels)
-		return shmemdi_mistake(ctx, call, SHMEMD_MISTAKE_CHANNEL, k, ctx->n_channels - 1);
-#else
-	(void)ctx;
-	(void)call;
-	(void)k;
-#endif
-	return SHMEMD_OK;
 }
 
 /* When to ring: shmemd_ring_mode. */
