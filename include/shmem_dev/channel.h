@@ -42,13 +42,17 @@
 SHMEMD_FN shmemd_ctx_t shmemd_ctx_channel(const shmemd_ctx_t *ctx, uint32_t k SHMEMD_SITE)
 {
 #ifdef SHMEMD_CHECK
-	return shmemdi_ctx_on_channel(ctx, SHMEMDI_CALLER(NONE), k);
-#else
-	shmemd_ctx_t copy = *ctx;
-
-	copy.channel = k;
-	return copy;
+	if (shmemdi_check_ctx(ctx, SHMEMDI_CALLER(NONE)) != SHMEMD_OK)
+		return shmemdi_no_ctx();
 #endif
+	shmemd_ctx_t copy = *ctx;
+	int status = SHMEMD_OK;
+
+	if (ctx->n_channels)
+		status = shmemdi_check_channel(ctx, SHMEMDI_CALLER(NONE), k);
+	shmemdi_latch(ctx, status);
+	copy.channel = status ? 0 : k;
+	return copy;
 }
 
 /* Write nbytes from src to dst on PE pe; do not wait for completion.

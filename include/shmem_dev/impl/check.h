@@ -46,26 +46,15 @@ SHMEMD_FN int shmemdi_mistake(const shmemd_ctx_t *ctx, shmemdi_call_t call, uint
 			      (const void *)(uintptr_t)mistake, value, wanted);
 }
 
-/* Copy the context and set channel k. Return zeros, which later calls refuse, for a context that is
- * refused, and channel 0 for one that the job has not; any k if it has none. */
-SHMEMD_FN shmemd_ctx_t shmemdi_ctx_on_channel(const shmemd_ctx_t *ctx, shmemdi_call_t call,
-					      uint32_t k)
+/* In place of the copy of a context that was refused: zeros, which later calls refuse. */
+SHMEMD_FN shmemd_ctx_t shmemdi_no_ctx(void)
 {
-	int status = shmemdi_check_ctx(ctx, call);
-	shmemd_ctx_t copy;
+	shmemd_ctx_t none;
 	size_t i;
 
-	if (status != SHMEMD_OK) {
-		for (i = 0; i < sizeof(copy); i++)
-			((char *)&copy)[i] = 0;
-		return copy;
-	}
-	if (ctx->n_channels && k >= ctx->n_channels)
-		status = shmemdi_mistake(ctx, call, SHMEMD_MISTAKE_CHANNEL, k, ctx->n_channels - 1);
-	shmemdi_latch(ctx, status);
-	copy = *ctx;
-	copy.channel = status ? 0 : k;
-	return copy;
+	for (i = 0; i < sizeof(none); i++)
+		((char *)&none)[i] = 0;
+	return none;
 }
 
 /* Is the range in one of these? */
@@ -292,6 +281,16 @@ SHMEMD_FN int shmemdi_check_enum(const shmemd_ctx_t *ctx, shmemdi_call_t call, i
 		return SHMEMD_ERR_BAD_CONTEXT;
 	return shmemdi_record(ctx, call, SHMEMD_ERR_BAD_ARGUMENT, -1, 0, (uint64_t)(int64_t)value,
 			      (uint64_t)last);
+}
+
+/* A channel of the job, which has some. */
+SHMEMD_FN int shmemdi_check_channel(const shmemd_ctx_t *ctx, shmemdi_call_t call, uint32_t k)
+{
+	if (!SHMEMDI_CHECKING || k < ctx->n_channels)
+		return SHMEMD_OK;
+	return shmemdi_record(ctx, call, SHMEMD_ERR_BAD_ARGUMENT, -1,
+			      (const void *)(uintptr_t)SHMEMD_MISTAKE_CHANNEL, k,
+			      ctx->n_channels - 1);
 }
 
 /* When to ring: shmemd_ring_mode. */
