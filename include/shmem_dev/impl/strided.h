@@ -10,6 +10,15 @@
 #include <shmem_dev/impl/xport.h>
 #include <shmem_dev/impl/trace.h>
 
+/* The parts of shmemdi_strided: functions of their own in check builds. With the checks inline,
+ * ptxas 13.0 refilled a register of shmemdi_strided of which it had spilled only a part
+ * (tests/gpu/spills.py). */
+#ifdef SHMEMD_CHECK
+#define SHMEMD_FN_STRIDED SHMEMD_FN_CALL
+#else
+#define SHMEMD_FN_STRIDED SHMEMD_FN
+#endif
+
 typedef struct shmemdi_elems {
 	size_t n;
 	size_t width; /* bytes of one */
@@ -59,8 +68,8 @@ SHMEMD_FN int shmemdi_check_elems(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 #endif
 }
 
-SHMEMD_FN int shmemdi_check_select_elems(const shmemd_ctx_t *ctx, shmemdi_op_t op,
-					 const shmemdi_elems_t *e, char **base)
+SHMEMD_FN_STRIDED int shmemdi_check_select_elems(const shmemd_ctx_t *ctx, shmemdi_op_t op,
+						 const shmemdi_elems_t *e, char **base)
 {
 	int status = shmemdi_check_stride(ctx, op, e->sym_stride);
 
@@ -120,8 +129,8 @@ SHMEMD_FN int shmemdi_elem_by_nic(const shmemd_ctx_t *ctx, shmemdi_op_t op,
  * (shmemdi_get_unregistered): there the lane waits for each element. Elements that are small enough
  * for their WQEs to carry them are blocking puts, which copy them at once and wait for no
  * completion. */
-SHMEMD_FN int shmemdi_elems_by_nic(const shmemd_ctx_t *ctx, shmemdi_op_t op,
-				   const shmemdi_elems_t *e, int is_get)
+SHMEMD_FN_STRIDED int shmemdi_elems_by_nic(const shmemd_ctx_t *ctx, shmemdi_op_t op,
+					   const shmemdi_elems_t *e, int is_get)
 {
 	size_t size = op.g.size < 32 ? op.g.size : 32, i = op.g.rank;
 	int status = SHMEMD_OK;
