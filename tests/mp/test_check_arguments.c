@@ -160,8 +160,11 @@ SHMEMD_FN int transfer(const argument_params_t *p, int me, int other)
 		shmemd_iputmem(&p->ctx, at, 0, 2, 2, 4, 4, me);
 	else if (p->which == PUT_OVERLAP || p->which == BESIDE)
 		shmemd_putmem(&p->ctx, at + 8, at, p->which == PUT_OVERLAP ? 9 : 8, me);
-	else if (p->which == PUT_ITSELF || p->which == OTHER_PE)
-		shmemd_putmem(&p->ctx, at, at, 8, p->which == OTHER_PE ? other : me);
+	else if (p->which == PUT_ITSELF)
+		shmemd_putmem(&p->ctx, at, at, 8, me);
+	else if (p->which == OTHER_PE && me == 0)
+		/* PE 0 alone: otherwise each PE would write what another one reads. */
+		shmemd_putmem(&p->ctx, at, at, 8, other);
 	else if (p->which == GET_OVERLAP)
 		return shmemd_getmem(&p->ctx, at, at + 7, 8, me);
 	else if (p->which == IPUT_OVERLAP)
