@@ -63,6 +63,9 @@ reason_t reasons[] = {
 	ROW(shmemdi_cq_poll_place, arch_fence_acquire, 1, 1, GPU,
 	    "harmless, only threads of this GPU change `done`."),
 
+	/* impl/diag.h */
+	ROW(shmemdi_check_same_call, group_any, 1, 1, REMOVED | UNORDERED, NO_CHECKS),
+
 	/* impl/grid.h */
 	ROW(shmemdi_grid_arrive, arch_fence_acquire, 1, 1, GPU,
 	    "harmless, only threads of this GPU arrive."),
