@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Atomic updates of 32- and 64-bit words. Atomic to each other and to signal ADD when done through
- * contexts of one team; a put or p to the same word is ordered by the program. All are relaxed:
- * they order nothing else (fence, quiet).
+ * contexts of one team; the program must order a put or p to the same word. All are relaxed: they
+ * order no other operation (fence and quiet do).
  *
  * If all of the context's team is mapped with native atomics (SHMEMD_CTX_SM_ATOMICS), the SMs do
  * them. Else the NIC of the target does, for the whole team, and also for this PE's own words. The
@@ -10,11 +10,11 @@
  *
  * By NIC every call may also end with ERR_REFUSED, ERR_PATH, ERR_PEER or ERR_LOST: the channel has
  * failed, or a wait has ended with ERR_PEER since the PE died or left. Calls that return nothing
- * latch that status, and have posted nothing then. Calls that wait may end with it, or with
- * ERR_TIMEOUT, while the update is under way: whether it happened is
- * not known then, and to repeat it may do it twice. Where faults of paths are tolerated
- * (SHMEMD_CTX_FT) a call that fetches may return ERR_AMBIGUOUS: its atomic was carried out once,
- * and the old value is lost. A floating-point add then may or may not have happened. */
+ * latch that status, and have posted nothing then. Calls that wait may end with such a status, or
+ * with ERR_TIMEOUT, while the update is under way: the caller cannot know whether the update was
+ * made, and a repeated call may make it twice. Where faults of paths are tolerated (SHMEMD_CTX_FT)
+ * a call that fetches may return ERR_AMBIGUOUS: its atomic was carried out once, and the old value
+ * is lost. After ERR_AMBIGUOUS a floating-point add may or may not have been made. */
 #ifndef SHMEMD_AMO_H
 #define SHMEMD_AMO_H
 

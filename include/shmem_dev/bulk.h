@@ -49,7 +49,7 @@ typedef shmemd_v16_t shmemd_bulk_t;
  * dst, src, nbytes, pe  as shmemd_putmem. By the engine if pe is mapped, dst, src and nbytes are
  *          multiples of 16, and src is global memory (not shared, not local).
  * shared   memory of the block, its address a multiple of 16, which no other call or code uses from
- *          a group sync before the call until it returns. Holds nothing afterwards.
+ *          a group sync before the call until it returns. Its contents are undefined afterwards.
  * shared_nbytes  its size. With 64 KiB an SM reaches its highest rate over a link; with less than
  *          192 bytes the engine is not used.
  * Returns  as shmemd_putmem: src and shared are reusable, in all calling threads. The data count as
@@ -141,9 +141,9 @@ SHMEMD_FN int shmemd_getmem_bulk_group(const shmemd_ctx_t *ctx, shmemd_group_t g
 }
 
 /* Write a tile, nbytes contiguous bytes of shared memory, to dst on PE pe, contiguous as well: no
- * tensor map, no strides. By the engine it does not wait; otherwise it is a put that returns when
- * the tile is reusable, which behind a NIC is a round trip if the tile is in the symmetric heap and
- * has more than SHMEMH_IB_INLINE bytes.
+ * tensor map, no strides. By the engine the call does not wait; otherwise it is a put that returns
+ * when the tile is reusable. To a PE behind a NIC that takes a round trip if the tile is in the
+ * symmetric heap and has more than SHMEMH_IB_INLINE bytes.
  *
  * Callers  one thread.
  * dst      symmetric address; [dst, dst + nbytes) inside one allocation. By the engine if pe is
@@ -156,9 +156,10 @@ SHMEMD_FN int shmemd_getmem_bulk_group(const shmemd_ctx_t *ctx, shmemd_group_t g
  * pe       0 .. n_pes - 1 of the context's team; this PE too.
  * Returns  when posted. The tile is reusable after shmemd_bulk_wait_read; the data count as stored
  *          by this thread after shmemd_bulk_wait. Until then the tile is unordered with other tiles
- *          and with later stores. It comes after what the calling threads stored at dst before, and
- *          after what they learnt of by a signal or a wait; after their atomics at dst, which may
- *          go by NIC to a mapped PE, only if shmemd_fence is in between.
+ *          and with later stores. It is ordered after what the calling threads stored at dst
+ *          before, and after what a signal or a wait had made visible to them. It is ordered after
+ *          their atomics at dst, which may go by NIC to a mapped PE, only if one of them calls
+ *          shmemd_fence in between.
  * Errors   latched, those of shmemd_putmem.
  * Source   PTX ISA cp.async.bulk; the epilogue of a GEMM that sends its tiles.
  */
@@ -275,10 +276,10 @@ SHMEMD_FN void shmemd_bulk_fence(void)
 /* Wait until tiles have been read and may be written again (cp.async.bulk.wait_group.read).
  *
  * Callers  the thread that posted them.
- * n        0 .. 3: wait for all but the last n tiles. A tile counts whichever way it went, also if
- *          it was empty or refused, unless a check build refused its context. Each tile that counts
- *          is one bulk group of the thread in the sense of PTX. A thread that also commits bulk
- *          groups of its own counts those, too, here and in its own cp.async.bulk.wait_group.
+ * n        0 .. 3: wait for all but the last n tiles. Every tile counts, by the engine or not, also
+ *          an empty or a refused one, unless a check build refused its context. Each tile that
+ *          counts is one bulk group of the thread in the sense of PTX. A thread that also commits
+ *          bulk groups of its own counts them, too, here and in its own cp.async.bulk.wait_group.
  */
 SHMEMD_FN void shmemd_bulk_wait_read(uint32_t n)
 {

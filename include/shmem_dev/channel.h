@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Explicit channels, for kernels that choose who shares a queue, when doorbells are rung and whose
- * completions are waited for.
+/* Explicit channels, for kernels that choose which threads share a queue, when doorbells are rung
+ * and which completions are waited for.
  *
  * A job has SHMEMH_CHANNELS channels to each PE (shmemh_channels). Each is a first-in first-out
  * queue by NIC: what one thread, or threads that synchronised, send on one channel through contexts
@@ -123,7 +123,8 @@ SHMEMD_FN void shmemd_channel_signal_set(const shmemd_ctx_t *ctx, uint64_t *sig,
 			       shmemdi_signal(sig, value, SHMEMD_SIGNAL_SET));
 }
 
-/* Ring for all that is posted to PE pe on this channel.
+/* Ring the doorbell for all that is posted to PE pe on this channel. Does nothing if no NIC is used
+ * or the doorbell has been rung for all of it.
  *
  * Callers  one thread.
  * pe       0 .. n_pes - 1 of the context's team.
@@ -142,9 +143,9 @@ SHMEMD_FN void shmemd_channel_ring(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
  *
  * Callers  any thread.
  * pe       0 .. n_pes - 1 of the context's team.
- * Returns  a place in the queue for shmemd_channel_poll; it covers what the caller has posted, and
- *          what happened before. 0: no NIC is used, or in check builds pe is out of range
- *          (latched).
+ * Returns  a place in the queue for shmemd_channel_poll. It covers what the caller has posted, and
+ *          what other threads posted in calls that happened before this one. 0: no NIC is used, or
+ *          in check builds pe is out of range (latched).
  */
 SHMEMD_FN uint64_t shmemd_channel_posted(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 {
@@ -153,9 +154,9 @@ SHMEMD_FN uint64_t shmemd_channel_posted(const shmemd_ctx_t *ctx, int pe SHMEMD_
 	return q.has_nic ? shmemdi_cq_place(&q.chan) : 0;
 }
 
-/* Has the NIC reported everything before a place? Sources are reusable then; that the data are
- * visible at pe takes a quiet. Reads the CQEs that are there, unless another thread is doing so,
- * and rings the doorbell if it does not cover the place yet. Every 2048th call that finds something
+/* Has the NIC completed everything before a place? If so, sources are reusable; only a quiet makes
+ * the data visible at pe. Reads the CQEs that are there, unless another thread is doing so, and
+ * rings the doorbell if it does not cover the place yet. Every 2048th call that finds something
  * incomplete (in the emulator every 64th), of this function or of shmemd_channel_space, also
  * carries out a pending switch order, and then takes as long as the switch. So a loop of these
  * calls ends although no service kernel can run.

@@ -6,10 +6,11 @@
  * Every thread of a grid (shmemd_grid_t, group.h) makes the call, converged within its block and
  * with equal arguments in all blocks. Over mapped memory the blocks share the copy; those beyond
  * 4096 have no part in it. By NIC the first of the blocks posts all of it, on the context's
- * channel, and nothing is posted twice. Which bytes are whose share is not promised.
+ * channel, and nothing is posted twice. Which block copies which bytes is not specified.
  *
  * No call waits for other blocks: all blocks have to be resident at once only if code of the kernel
- * waits for other blocks. A call of one block says nothing of the others' shares. Two things do:
+ * waits for other blocks. When a call returns in one block, other blocks may not have copied their
+ * shares yet. There are two ways to wait for all shares, or to announce them:
  *
  * - A barrier of the grid, as grid.sync() of cooperative groups. After it a transfer counts as an
  *   operation of every thread that was in the barrier, so one thread completes or announces it:
@@ -125,8 +126,8 @@ SHMEMD_FN void shmemd_getmem_nbi_grid(const shmemd_ctx_t *ctx, shmemd_grid_t gri
  * grid     shmemd_grid() or shmemd_blocks(); of the same blocks in all of them.
  * sig, value, op, pe  as shmemd_putmem_signal.
  * arrived  counter in memory of this GPU, aligned to 4; 0 before the first call. The last block
- *          sets it to 0 again. The same blocks, or others, may use it for another call when they
- *          know that this one has ended: after a barrier of the grid, in a later kernel, or when pe
+ *          sets it to 0 again. The same blocks, or others, may use it for another call once this
+ *          call has ended in all blocks: after a barrier of the grid, in a later kernel, or when pe
  *          has answered the signal. Until then another signal takes another counter.
  *          A launch in which not every block of the grid made the call leaves another value, and
  *          every later signal is then sent too early: the program sets the counter to 0 before the

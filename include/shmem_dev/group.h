@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Who performs an operation together: one thread, a warp, a block, or a run of warps; for the calls
- * of grid.h, such a group in each of several blocks.
+/* The threads that perform an operation together: one thread, a warp, a block, or a run of warps;
+ * for the calls of grid.h, such a group in each of several blocks.
  *
  * A group is 12 bytes by value. Built in the call, it folds away: the code is the same as with a
  * template parameter. All threads of a group call an operation converged and with equal
@@ -101,7 +101,7 @@ SHMEMD_FN void shmemd_group_sync(shmemd_group_t g)
 		shmemd_arch_bar_sync(g.bar, g.size);
 }
 
-/* group_sync that also tells every thread whether any of them passed a non-zero pred.
+/* As shmemd_group_sync, with a vote: has any thread of the group passed a pred that is not 0?
  *
  * Callers  as shmemd_group_sync.
  * Returns  1 or 0, equal in all calling threads.

@@ -142,7 +142,7 @@ static inline int shmemd_launch_of(const void *kernel, uint32_t n_blocks, uint32
 						      shared_nbytes, stream));
 }
 
-/* Ask how many blocks of a kernel the GPU holds at once, if it has nothing else to do.
+/* Get the number of blocks of a kernel that the GPU holds at once while it runs nothing else.
  *
  * Callers        host.
  * kernel         defined with SHMEMD_KERNEL.

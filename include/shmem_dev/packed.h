@@ -9,8 +9,8 @@
  * A slot has one writer at a time. Its epochs differ from one value to the next (count them, and
  * carry the count along). A slot in memory of shmemh_calloc holds epoch 0, so the first value takes
  * another. One in memory of shmemh_malloc may hold any epoch, for instance one that was waited for
- * before that memory was freed: zero it first. Nothing says that a slot has been read: the
- * writer must know before it writes the next value, for instance because the reader has answered.
+ * before that memory was freed: zero it first. A slot does not show whether it has been read:
+ * before the writer writes the next value, it needs proof of that, such as an answer of the reader.
  * With two slots used in turn, value n + 1 takes the place of value n - 1, so an answer to value
  * n - 1 is enough. */
 #ifndef SHMEMD_PACKED_H

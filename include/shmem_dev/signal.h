@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Data with a signal, and waiting for signals. A signal word is a uint64_t in the symmetric heap.
- * Let the word only grow, and wait with GE for a number that the receiver keeps in memory from
+ * Let its value only grow, and wait with GE for a number that the receiver keeps in memory from
  * launch to launch: then no reset can erase a signal that arrives early, and the kernel can be
  * launched again. */
 #ifndef SHMEMD_SIGNAL_H

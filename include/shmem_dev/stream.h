@@ -3,7 +3,7 @@
 /* Calls that the host puts on a stream: each launches a kernel, or two, of the unit that includes
  * this file. Optional; not part of shmem_dev.h.
  *
- * A call is executed after what the stream has before, and covers it: a put reads what earlier
+ * A call is executed after the earlier work of its stream, and covers it: a put reads what earlier
  * kernels wrote, a signal is ordered after what they sent to its PE (by NIC: on the context's
  * channel), a barrier completes what they sent (by NIC: on the context's channel). On the host it
  * allocates nothing and waits for nothing once the kernels are loaded (shmemd_stream_prepare), so
@@ -12,7 +12,7 @@
  * waited for before the sender may signal again. Do not replay it after the team was destroyed.
  *
  * Rules that hold for all of them
- *   Callers  host; ctx, from shmemh_ctx_get, may be gone when the call returns.
+ *   Callers  host; ctx, from shmemh_ctx_get, is copied and not needed after the call.
  *   Returns  0, or as shmemd_launch if the kernel cannot be launched. In every build also, with
  *            nothing launched: ERR_BAD_CONTEXT (ctx was not filled), ERR_BAD_PE,
  *            ERR_BAD_ARGUMENT (an enumerator outside its list).
@@ -158,7 +158,7 @@ static inline int shmemd_quiet_on_stream(const shmemd_ctx_t *ctx, shmemd_stream_
 	return status ? status : shmemd_launch(shmemdi_stream_quiet, 1, 1, 0, stream, p);
 }
 
-/* Let what follows on the stream wait until all PEs of the context's team have come here.
+/* Let what follows on the stream wait until this call has run on all PEs of the context's team.
  *
  * Callers  host of each PE of the team, in the same order as other syncs and barriers of it.
  * Returns  see the top.

@@ -96,9 +96,10 @@ SHMEMD_FN int shmemd_sync_for_group(const shmemd_ctx_t *ctx, shmemd_group_t g,
  *             this PE repeats the call, or for their own limits.
  *          2. The error of the sync.
  *          3. Another error of a quiet, of this PE or of any other: then no member returns
- *             SHMEMD_OK. (Unless the quiet fails only when a member repeats the call after
- *             ERR_TIMEOUT: others may have returned SHMEMD_OK before. What that member had sent
- *             before its first call is complete then.)
+ *             SHMEMD_OK. (Except if a member's quiet succeeded, its call ended with ERR_TIMEOUT
+ *             while it waited for flags, and the quiet of the repeated call fails: other members
+ *             may have returned SHMEMD_OK by then. What that member had sent before its first call
+ *             is complete.)
  *          4. The error latched on this PE, as quiet returns it. Other PEs do not see it.
  * Errors   as shmemd_sync and shmemd_quiet.
  * Source   OpenSHMEM 1.5 shmem_barrier_all, here of any team.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Who is in the context's team, where their memory is, and who is gone. */
+/* The members of the context's team: their numbers, where their memory is mapped, which are gone.
+ */
 #ifndef SHMEMD_TEAM_H
 #define SHMEMD_TEAM_H
 
@@ -68,11 +69,12 @@ SHMEMD_FN void *shmemd_ptr(const shmemd_ctx_t *ctx, const void *sym, int pe SHME
 		    : (void *)0;
 }
 
-/* The first PE of the team that died or left, or that no path leads to any more, as waits see it.
+/* The PE of the team that died or left, or to which fail-over found no path: the first one, which
+ * waits for any PE report.
  *
  * Callers  any thread; reads host memory, about 1 us.
- * Returns  its number in the context's team; -1: none, or this PE itself was cut off from all
- *          (shmemd_failed_cause returns which).
+ * Returns  its number in the context's team; -1: no PE is gone, or this PE itself was cut off from
+ *          all others (shmemd_failed_cause tells the two apart).
  */
 SHMEMD_FN int shmemd_failed_pe(const shmemd_ctx_t *ctx)
 {
@@ -82,7 +84,7 @@ SHMEMD_FN int shmemd_failed_pe(const shmemd_ctx_t *ctx)
 	return pe;
 }
 
-/* Why that PE is gone.
+/* Why the PE that shmemd_failed_pe returns is gone.
  *
  * Callers  any thread; reads host memory, about 1 us.
  * Returns  enum shmemd_cause; SHMEMD_CAUSE_NONE: no PE is gone.

@@ -11,9 +11,9 @@
  * The elements of a set are those whose mask is 0. An empty set (nelems is 0, or no mask is 0) is
  * no error: waits return at once, _all succeeds, _any gives SIZE_MAX, _some gives 0.
  *
- * The words are looked at one after another, each once in a look at the set, and relaxed. A call
- * that finds something acquires: what the writers of the found elements ordered before their
- * updates is visible to the caller. A call that finds nothing orders nothing.
+ * A pass over the set loads its words one after another, each once, relaxed. A call that finds
+ * something acquires: what the writers of the found elements ordered before their updates is
+ * visible to the caller. A call that finds nothing orders nothing.
  *
  * A wait reads the clock after every 64th pass over the array; with 64 elements or more, after each
  * pass. */
@@ -30,8 +30,8 @@
  * mask     [nelems] any memory this thread reads: elements whose mask is not 0 are left out. NULL:
  *          none is.
  * cmp      SHMEMD_CMP_EQ, NE, GT, GE, LT or LE, in the type of the words.
- * Returns  SHMEMD_OK: each element held when it was looked at last; one that changes back meanwhile
- *          is not looked at again.
+ * Returns  SHMEMD_OK: each element has satisfied its comparison. One that has is not loaded again,
+ *          even if it changes back before the call returns.
  * Errors   ERR_PEER: a PE of the team died or left, or fail-over found no path to it, and the set
  *          did not hold even then; ERR_TIMEOUT: the default limit (SHMEMH_TIMEOUT) passed. Both are
  *          in the error record, with an element that does not hold, and not latched; the wait may
@@ -137,7 +137,7 @@ SHMEMD_FN int shmemd_wait_until_any_vector_for_u64(const shmemd_ctx_t *ctx, size
 /* Wait until at least one element of the set satisfies `ivars[i] cmp value`.
  *
  * Callers  one thread.
- * count    receives how many did, in one look at each; 0: the set is empty, or an error.
+ * count    receives how many did, in one pass; 0: the set is empty, or an error.
  * indices  [nelems] any memory this thread writes: receives their numbers, in ascending order. What
  *          is after them is unchanged.
  * ivars, nelems, mask, cmp, value  as shmemd_wait_until_all.

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What operations call if they are more than accesses to a heap that is mapped at the constant
- * stride: checks of the arguments, the choice of the transport, the NIC path. Operations call these
+/* What an operation calls unless it only accesses a heap that is mapped at the constant stride:
+ * checks of the arguments, the choice of the transport, the NIC path. Operations call these
  * functions for PEs that are mapped elsewhere or not at all; for atomics, and for puts with a
  * signal that is added, in a team without SHMEMD_CTX_SM_ATOMICS; for signals that are stored after
  * data in a team of mixed transport; and always in check builds.
  *
- * By default functions of the unit, out of line, do that, except that a thread that posts a put, a
+ * By default they are out of line, one copy for a unit, except that a thread that posts a put, a
  * signal or a shmemd_channel_add_u64 for itself reserves inline (shmemdi_put_of_thread,
  * shmemdi_word_at_call). In a call that returns nothing (put, word) these functions latch the
- * status, so that the path to a mapped PE (impl/xport.h), which calls none of them, tests none. So
- * that path is a comparison and the access, and a loop keeps what it needs for them in registers.
+ * status, so that the path to a mapped PE (impl/xport.h), which calls none of them, tests no
+ * status. That path is a comparison and the access, and a loop keeps their operands in registers.
  * With the choice of the transport and the test of a status at each call, on an H100 a loop of p to
  * a mapped PE took twice as long, one of fetching atomics 1.3 times.
  *
@@ -46,7 +46,7 @@
 #endif
 
 /* The context to hand to functions that post, and to functions that wait: the caller's where they
- * are inline, else the copy in memory. Check builds pass the caller's, which may be the mistake. */
+ * are inline, else the copy in memory. Check builds pass the caller's, since it is checked, too. */
 #if defined(SHMEMD_NO_NIC) || defined(SHMEMD_CHECK)
 #define SHMEMDI_POST_CTX(ctx) (ctx)
 #define SHMEMDI_WAIT_CTX(ctx) (ctx)
@@ -86,8 +86,8 @@ SHMEMD_FN void shmemdi_fence_stores(const shmemd_ctx_t *ctx, uint32_t flags, int
 		shmemd_arch_fence_before_signal();
 }
 
-/* Before a put by NIC whose signal is an addition: the PE may be a mapped one, which the NIC
- * reaches for the sake of the addition. */
+/* Before a put by NIC whose signal is an addition: the PE may be mapped, and the put goes by NIC
+ * only because its signal does. */
 SHMEMD_FN void shmemdi_fence_before_add(const shmemd_ctx_t *ctx, shmemdi_target_t target, int pe,
 					shmemdi_signal_t sig)
 {
@@ -389,9 +389,9 @@ SHMEMD_FN int shmemdi_word_at_call(const shmemdi_ep_t *ep, shmemdi_call_t call, 
 /* A word by NIC, all in one function, which has the YIELD (shmemdi_put_of_thread): a p, an atomic.
  * Inline at each call, the strong loads would put a YIELD into each loop around it, and the
  * operands of the rest would take registers from the loop. To a mapped PE one thread then made 14.9
- * million p a second, not 17.9, and 12.2 million additions, not 20.5; 1024 threads made 5.1
- * thousand million p, not 7.8 (to a PE on the same GPU), and 4.4 thousand million additions to one
- * word of another GPU, not 6.9 (H200, nvcc 13.0). By NIC a p takes 2330 cycles in this function, as
+ * million p a second, not 17.9, and 12.2 million additions, not 20.5; 1024 threads made 5.1 billion
+ * p a second, not 7.8 (to a PE on the same GPU), and 4.4 billion additions to one word of another
+ * GPU, not 6.9 (H200, nvcc 13.0). By NIC a p takes 2330 cycles in this function, as
  * long as a put. An addition takes 2550 in it, and 2230 inline. So signals, and
  * shmemd_channel_add_u64, which is for the NIC path, are posted inline (shmemdi_word_at_call). With
  * SHMEMD_NIC_INLINE all are. */

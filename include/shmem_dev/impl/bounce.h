@@ -58,7 +58,7 @@ SHMEMD_FN_CALL int shmemdi_bounce_take(const shmemdi_chan_t *c, shmemdi_call_t c
 
 	while (!shmemdi_bounce_is_free(c, word, ticket)) {
 		status = shmemdi_channel_status(c);
-		/* Here as on the slow path of a posting (shmemdi_sq_wait_room): the host may have
+		/* Record the failure in each call, as shmemdi_sq_wait_room does: the host may have
 		 * cleared the record since the channel failed. */
 		if (status != SHMEMD_OK)
 			return shmemdi_record_channel_error(c, call, status, 0, 0);
@@ -72,15 +72,15 @@ SHMEMD_FN_CALL int shmemdi_bounce_take(const shmemdi_chan_t *c, shmemdi_call_t c
 		(void)shmemdi_cq_consume(c, call, shmemdi_done(c));
 		word = shmemd_arch_ld_relaxed_u64(owner);
 	}
-	/* Its last user has read it before our result arrives. */
+	/* Acquire: the last user has read the buffer before this user's result arrives. */
 	shmemd_arch_fence_acquire();
-	/* An abandoned buffer gets an owner again, so that a switch can mark a result as lost. */
+	/* Give an abandoned buffer an owner again, so that a switch can mark its result as lost. */
 	if (word & 1)
 		shmemd_arch_st_relaxed_u64(owner, ticket << 1);
 	return SHMEMD_OK;
 }
 
-/* Was the result lost in a switch to another path? Once the WQE is complete. */
+/* Was the result lost in a switch to another path? Valid once the WQE is complete. */
 SHMEMD_FN int shmemdi_bounce_is_lost(const shmemdi_chan_t *c, uint64_t ticket)
 {
 	return c->flags & SHMEMD_CTX_FT &&
@@ -93,7 +93,8 @@ SHMEMD_FN void shmemdi_bounce_release(const shmemdi_chan_t *c, uint64_t ticket)
 	shmemd_arch_unlock(shmemdi_bounce_owner(c, ticket), (ticket + SHMEMD_BOUNCE_BUFFERS) << 1);
 }
 
-/* The wait for the WQEBBs before `end` has ended without them: the result may still arrive. */
+/* Abandon the buffer: the wait has ended before the WQEBBs before `end` were complete, so the NIC
+ * may still write the result. */
 SHMEMD_FN void shmemdi_bounce_abandon(const shmemdi_chan_t *c, uint64_t ticket, uint32_t end)
 {
 	uint64_t next = (ticket + SHMEMD_BOUNCE_BUFFERS) & SHMEMDI_OWNER_TICKETS;

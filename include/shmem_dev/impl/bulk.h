@@ -16,8 +16,8 @@
 #include <shmem_dev/impl/xport.h>
 #include <shmem_dev/impl/trace.h>
 
-/* A pipeline has so many buffers in shared memory, with a barrier object each in front of them. Up
- * to SHMEMDI_BULK_LOADS are being filled, the others emptied. */
+/* Buffers of a pipeline in shared memory; in front of them are their mbarriers, one for each. Up to
+ * SHMEMDI_BULK_LOADS buffers are being filled, the others emptied. */
 #define SHMEMDI_BULK_BUFFERS 8u
 #define SHMEMDI_BULK_LOADS 6u
 #define SHMEMDI_BULK_HEAD (SHMEMDI_BULK_BUFFERS * 8)
@@ -153,8 +153,8 @@ SHMEMD_FN void shmemdi_tile_written(shmemd_group_t g)
 		shmemd_arch_fence_bulk_global();
 }
 
-/* Each tile is a bulk group of its leader, also one that the engine did not take (none if the
- * context is refused): wait_read counts them. */
+/* Commit a bulk group of the leader for each tile, also for one that the engine did not take:
+ * wait_read counts them. (A tile whose context is refused makes no group.) */
 SHMEMD_FN void shmemdi_tile_posted(shmemd_group_t g)
 {
 	if (SHMEMD_ARCH_HAS_BULK && g.rank == 0)
@@ -182,8 +182,9 @@ SHMEMD_FN_CALL void shmemdi_put_tile_any(const shmemd_ctx_t *device_copy, uint32
 	shmemdi_tile_posted(op.g);
 }
 
-/* Other tiles as a call: where their code was beside that of strided ones, ptxas saved registers
- * for its calls in front of each tile, and additions took a quarter longer (H100). */
+/* A tile that the engine cannot take, or to a PE that is not at the stride, is a call: with that
+ * code inline, ptxas saved registers for its calls in front of each tile, and additions took a
+ * quarter longer (H100). */
 SHMEMD_FN void shmemdi_put_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
 	if (!shmemdi_uses_stride(ctx, op) || !shmemdi_bulk_takes_tile(op)) {
@@ -409,7 +410,8 @@ SHMEMDI_TRACED_VOID(shmemdi_add_tile, (const shmemd_ctx_t *ctx, shmemdi_op_t op,
 #define shmemdi_add_tile shmemdi_add_tile_traced
 #endif
 
-/* The leader has posted for the group, so it alone can wait; the others learn of it by the sync. */
+/* The leader has posted for the group, so it alone can wait. The group sync orders the accesses of
+ * the other threads after its wait. */
 SHMEMD_FN void shmemdi_bulk_wait_read(shmemd_group_t g, uint32_t n)
 {
 	if (SHMEMD_ARCH_HAS_BULK && g.rank == 0)

@@ -130,7 +130,7 @@ SHMEMD_FN int shmemdi_check_same_call(const shmemd_ctx_t *ctx, shmemdi_call_t ca
 }
 
 /* All threads of the group have called, and no others. Groups are whole warps (group.h): in a block
- * that ends within one, the missing lanes' part of the copy would be missing, too. */
+ * that ends within a warp, no thread would copy the part of the lanes that do not exist. */
 SHMEMD_FN int shmemdi_check_group(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g)
 {
 	uint32_t nthreads = shmemd_arch_ntids(), tid = shmemd_arch_tid(), n;
@@ -234,9 +234,9 @@ SHMEMD_FN int shmemdi_check_pe(const shmemd_ctx_t *ctx, shmemdi_call_t call, int
 			      (uint64_t)ctx->n_pes);
 }
 
-/* [sym, sym + nbytes) lies in one allocation of this PE's symmetric heap; where the host does not
- * tell of allocations, in the part that has memory. An operation of no bytes may name any address.
- */
+/* [sym, sym + nbytes) lies in one allocation of this PE's symmetric heap; without
+ * SHMEMD_CTX_CHECKABLE, in the part of the heap that has memory. An operation of no bytes may name
+ * any address. */
 SHMEMD_FN int shmemdi_check_range(const shmemd_ctx_t *ctx, shmemdi_call_t call, const void *sym,
 				  size_t nbytes)
 {

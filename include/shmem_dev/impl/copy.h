@@ -57,8 +57,8 @@ SHMEMD_FN void shmemdi_unit_store(const shmemdi_unit_t *u, char *p, uint32_t wid
 		shmemd_arch_st_data_u8(p, (uint8_t)u->u64[0]);
 }
 
-/* One that is not loaded and will not be stored. If it were left undefined, its registers would
- * stay taken all round a loop of the caller. */
+/* Set a unit that is neither loaded nor stored to 0. If it were left undefined, its registers would
+ * stay allocated throughout a loop of the caller. */
 SHMEMD_FN void shmemdi_unit_clear(shmemdi_unit_t *u, uint32_t width)
 {
 	u->u64[0] = 0;
@@ -205,9 +205,9 @@ SHMEMD_FN uint32_t shmemdi_copy_width(const char *dst, const char *src, size_t n
 	return skew % 4 == 0 && nbytes >= 4 ? 4 : 1;
 }
 
-/* Any alignment, at most 1 GiB: whole units, and what sticks out on both sides. That comes first,
- * so that its addresses do not take registers from the units. nbytes >= width, so the head is
- * inside. */
+/* Any alignment, at most 1 GiB: whole units, and the bytes before the first and after the last one.
+ * These bytes are copied first, so that their addresses take no registers from the units. nbytes >=
+ * width, so the head is inside. */
 SHMEMD_FN void shmemdi_copy_piece(shmemd_group_t g, char *dst, const char *src, size_t nbytes)
 {
 	uint32_t width = shmemdi_copy_width(dst, src, nbytes), side;

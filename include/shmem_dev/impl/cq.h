@@ -11,9 +11,9 @@
  *               waiter that finds an error: the first CQE with an error has the cause.
  *
  * Interleavings considered
- *   A waiter comes late. Its CQE's place may hold the CQE of a later lap already; then `done` has
- *   passed it, since a WQEBB is reused only after `done` has passed it. Each poll loads both
- *   (shmemdi_cq_poll).
+ *   A late waiter. The place of its CQE may already hold the CQE of a later lap. Then `done` covers
+ *   what it waits for, since a WQEBB is reused only after `done` has passed it. Each poll loads
+ *   the CQE and `done` (shmemdi_cq_poll).
  *   After an error no thread moves `done` past it: the CQE with the cause stays in place. */
 #ifndef SHMEMD_IMPL_CQ_H
 #define SHMEMD_IMPL_CQ_H
@@ -50,7 +50,8 @@ SHMEMD_FN uint64_t shmemdi_done(const shmemdi_chan_t *c)
 	return shmemd_arch_ld_relaxed_u64(&c->ch->done);
 }
 
-/* Does `done` cover all WQEBBs before `end`? If so, acquire: what they fetched can be read. */
+/* Does `done` cover all WQEBBs before `end`? If so, acquire: the results of their READs and atomics
+ * can be read. */
 SHMEMD_FN int shmemdi_is_done(uint64_t done, uint32_t end)
 {
 	if (!shmemdi_reached((uint32_t)SHMEMD_DONE_INDEX(done), end))
@@ -59,8 +60,8 @@ SHMEMD_FN int shmemdi_is_done(uint64_t done, uint32_t end)
 	return 1;
 }
 
-/* The channel has failed. What was completed before counts: is it all before `end`? If not, *status
- * says why it never will be. */
+/* The channel has failed. WQEBBs that were completed before count: are all before `end` among them?
+ * If not, *status says why they never will be. */
 SHMEMD_FN int shmemdi_failed_but_done(const shmemdi_chan_t *c, uint32_t end, uint64_t path,
 				      int *status)
 {

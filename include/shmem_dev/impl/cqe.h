@@ -43,9 +43,9 @@ SHMEMD_FN uint32_t shmemdi_cqe_qpn(uint64_t tail)
 	return shmemd_arch_bswap32((uint32_t)tail) & 0xffffff;
 }
 
-/* The status for the syndrome of an error CQE. A lost path is told from everything else, which is
- * mostly a mistake of the program (key, range, rights, alignment, length): only a lost path is a
- * reason to switch to another one. */
+/* The status for the syndrome of an error CQE: ERR_PATH for a lost path, ERR_REFUSED for every
+ * other error, mostly a mistake of the program (key, range, rights, alignment, length). Only a lost
+ * path is a reason to switch to another one. */
 SHMEMD_FN int shmemdi_syndrome_status(uint32_t syndrome)
 {
 	if (syndrome == SHMEMD_SYNDROME_WR_FLUSH || syndrome == SHMEMD_SYNDROME_RETRY_EXC ||

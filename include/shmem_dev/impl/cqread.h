@@ -34,9 +34,10 @@ SHMEMD_FN uint32_t shmemdi_cqe_wqebbs(const shmemdi_chan_t *c, uint64_t path, ui
  * gets a report, and a lost path fails nothing: what was posted is not complete, and waits for a
  * switch to another path.
  *
- * A channel to this PE itself has one queue pair, which sends and answers. A request that it
- * refuses moves it to ERR before the refusal arrives, and so is flushed. Without fail-over nothing
- * else moves a queue pair to ERR while its first error CQE says flushed. */
+ * A channel to this PE itself has one queue pair, which is requester and responder. When the
+ * responder refuses a request, the queue pair goes to ERR before the requester gets the refusal, so
+ * the request is flushed. Without fail-over nothing else moves a queue pair to ERR while its first
+ * error CQE says flushed. */
 SHMEMD_FN void shmemdi_cqe_error(const shmemdi_chan_t *c, shmemdi_call_t call, const char *cqe,
 				 uint64_t tail)
 {

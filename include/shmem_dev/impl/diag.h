@@ -133,7 +133,7 @@ SHMEMD_FN int shmemdi_is_filled(const shmemd_ctx_t *ctx)
 SHMEMD_FN void shmemdi_latch(const shmemd_ctx_t *ctx, int status)
 {
 #ifdef SHMEMD_CHECK
-	if (status == SHMEMD_ERR_BAD_CONTEXT) /* it has no latch, and has been told */
+	if (status == SHMEMD_ERR_BAD_CONTEXT) /* it has no latch; a line was printed */
 		return;
 #endif
 	if (status != SHMEMD_OK)

@@ -17,13 +17,12 @@
  *   quiet has changed: a queue whose completions do not come would fill up with them. (Where
  *   has_nic is 0 they are stored again, which changes nothing.) A waits on for the flags that are
  *   missing. Others may have finished e and sent e + 1 meanwhile.
- *   Several polling threads. Each acquires the flags it polled; the vote after that hands it on to
- *   all. Each signalling thread fences after the entry group sync, which makes the fence cover the
- *   stores of all threads.
- *   `number` and `last_flag`. The threads of the group that use them read them between the entry
- *   sync and that vote; the leader writes them after the vote, and goes through the next call's
- *   entry sync later still: no thread reads the new values in this call or the old ones in the
- *   next. */
+ *   Several polling threads. Each acquires the flags that it polled; the vote after the polls
+ *   orders the accesses of all threads after these acquires. Each signalling thread fences after
+ *   the entry group sync, which makes the fence cover the stores of all threads.
+ *   `number` and `last_flag`. Threads read them between the entry sync and that vote; the leader
+ *   writes them after the vote and before it arrives at the entry sync of the next call. So no
+ *   thread reads the new values in this call or the old ones in the next. */
 #ifndef SHMEMD_IMPL_FLAGSYNC_H
 #define SHMEMD_IMPL_FLAGSYNC_H
 
@@ -186,7 +185,7 @@ SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 	return status;
 }
 
-/* Do the flags of this thread's share of the members come within the first polls, and carry no
+/* Do the flags of this thread's share of the members arrive within the first polls, and carry no
  * status? Nearly every sync executes no more than this, so it has no clock, no limit and no error
  * record: with these in the loop a barrier by a warp took 0.07 us longer (H200). */
 SHMEMD_FN int shmemdi_flags_come(const shmemd_ctx_t *ctx, shmemd_group_t g, uint64_t flag,
@@ -205,7 +204,7 @@ SHMEMD_FN int shmemdi_flags_come(const shmemd_ctx_t *ctx, shmemd_group_t g, uint
 	return come;
 }
 
-/* Wait for all flags of this thread's share of the members, also for those that have come already.
+/* Wait for all flags of this thread's share of the members, also those that have arrived already.
  * Returns status | quiet << 4 of shmemdi_flags_wait. */
 SHMEMD_FN_CALL int shmemdi_flags_wait_long(const shmemd_ctx_t *device_copy, shmemdi_call_t call,
 					   shmemd_group_t g, uint64_t flag, shmemdi_limit_t limit)
@@ -276,10 +275,11 @@ SHMEMD_FN int shmemdi_barrier_error(const shmemd_ctx_t *ctx, shmemd_group_t g, i
 	return status ? status : (int)shmemdi_latch_peek(ctx);
 }
 
-/* A quiet that failed does not keep the flags back: the other members would wait for ever. They
- * carry its status instead, and every member that has not returned yet returns it: no member may
- * take a barrier for passed before which operations were lost. A quiet that timed out keeps them
- * back: it may still succeed when the call is repeated. k: the channel that a barrier completes.
+/* After a quiet that failed the flags are sent all the same: the other members would otherwise wait
+ * for ever. The flags carry its status, and every member that has not returned yet returns it: no
+ * member may return SHMEMD_OK from a barrier before which operations were lost. After a quiet that
+ * timed out no flag is sent: it may succeed when the call is repeated. k: the channel that a
+ * barrier completes.
  *
  * If no NIC is in use, a thread of a block or of a run of warps whose rank is n_pes or more, which
  * has no flag to send, executes nothing here but the group syncs, and in a barrier the fence: each

@@ -72,7 +72,7 @@ SHMEMD_FN int shmemdi_check_grid(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 #endif
 }
 
-/* What becomes of a put or get. base: where this PE maps the heap of the PE, or NULL: by NIC. */
+/* The transport of a put or get. base: where this PE maps the heap of the PE, or NULL: by NIC. */
 SHMEMD_FN shmemdi_transfer_t shmemdi_grid_transfer(const shmemd_ctx_t *ctx, const char *base)
 {
 	shmemdi_transfer_t transfer = {0, base ? SHMEMDI_MAPPED : SHMEMDI_BY_NIC, SHMEMD_OK};
@@ -120,7 +120,7 @@ SHMEMD_FN void shmemdi_get_part(shmemdi_op_t part, int64_t shift)
 			  SHMEMDI_COPY_DEPTH_MOST);
 }
 
-/* A put that is not by stores: by NIC, all of it by the first block, or it failed. */
+/* A put that is not made by stores: the first block posts all of it to a NIC, or it has failed. */
 SHMEMD_FN int shmemdi_grid_put_nic(const shmemd_ctx_t *ctx, shmemd_grid_t grid, shmemdi_op_t op,
 				   shmemdi_transfer_t transfer)
 {
@@ -174,7 +174,7 @@ SHMEMD_FN int shmemdi_get_grid(const shmemd_ctx_t *ctx, shmemd_grid_t grid, shme
 	return SHMEMD_OK;
 }
 
-/* `before` blocks had arrived: fewer than there are. A counter that started between 1 and
+/* `before` blocks had arrived; it must be less than n_blocks. A counter that started between 1 and
  * n_blocks - 1 may pass: no block can tell its value from that of blocks that have arrived. It is
  * noticed only if a block arrives between the increment that counts as the last and the reset. */
 SHMEMD_FN int shmemdi_check_arrived(const shmemd_ctx_t *ctx, shmemdi_call_t call, uint32_t before,

@@ -131,7 +131,7 @@ SHMEMD_FN void shmemdi_put_word(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 					   shmemd_arch_ld_data_u32(op.local));
 }
 
-/* Of small operations, is this one of a word? The others have a multiple of 16 bytes. */
+/* Is this small operation one of a word? All other small ones have a multiple of 16 bytes. */
 SHMEMD_FN int shmemdi_small_is_word(shmemdi_op_t op)
 {
 	return ((uint32_t)op.nbytes & 15) != 0;

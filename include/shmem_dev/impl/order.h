@@ -74,7 +74,7 @@ SHMEMD_FN int shmemdi_latch_agree(const shmemd_ctx_t *ctx, shmemd_group_t g, int
 }
 
 /* Complete what NICs carry; the same status in all threads. Every thread fences at the end: it may
- * store to mapped memory next, and has learned of the completions from others. */
+ * store to mapped memory next, and other threads have polled the completions. */
 SHMEMD_FN int shmemdi_quiet_nic(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 				shmemdi_limit_t limit, uint32_t k)
 {
@@ -98,9 +98,9 @@ SHMEMD_FN int shmemdi_quiet(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd
 	if (SHMEMDI_CHECKING && status != SHMEMD_OK)
 		return status;
 	shmemdi_check_sources(ctx, call);
-	/* After the group sync the errors of all threads have happened before. If all threads
-	 * fence, all look at the latch: a test of which one looks would take longer. Else one at
-	 * the end looks: the leader of a block, usually in another warp, does not wait. */
+	/* After the group sync the latch has the errors of all threads. If all threads fence, all
+	 * load it: to choose one would take longer. Else a thread at the end of the group loads it:
+	 * the leader, usually in another warp of a block, does not wait for that load. */
 	shmemd_group_sync(g);
 	if (signallers == SHMEMDI_ALL_SIGNAL || shmemdi_is_at_end(g))
 		peeked = shmemdi_latch_peek(ctx);

@@ -58,7 +58,7 @@ SHMEMD_FN char *shmemdi_strided_at(const shmemd_ctx_t *ctx, const void *sym, int
 	return shmemdi_shifted(sym, shmemdi_stride_shift(ctx, pe));
 }
 
-/* Where this PE sees the heap of pe; NULL: not mapped. Right for every member; for one outside the
+/* Where this PE maps the heap of pe; NULL: not mapped. Right for every member; for one outside the
  * range that shmemdi_may_be_mapped tests, it loads `peers` to find NULL. */
 SHMEMD_FN char *shmemdi_p2p_base_of_member(const shmemd_ctx_t *ctx, int pe)
 {
@@ -67,26 +67,26 @@ SHMEMD_FN char *shmemdi_p2p_base_of_member(const shmemd_ctx_t *ctx, int pe)
 	return ctx->peers[pe].base;
 }
 
-/* Where this PE sees pe's heap; NULL: not mapped. */
+/* Where this PE maps pe's heap; NULL: not mapped. */
 SHMEMD_FN char *shmemdi_p2p_base(const shmemd_ctx_t *ctx, int pe)
 {
 	return shmemdi_may_be_mapped(ctx, pe) ? shmemdi_p2p_base_of_member(ctx, pe) : (char *)0;
 }
 
-/* How far the heap that this PE sees at base is from its own. */
+/* How far the heap that this PE maps at base is from its own. */
 SHMEMD_FN int64_t shmemdi_base_shift(const shmemd_ctx_t *ctx, const char *base)
 {
 	return (int64_t)((uintptr_t)base - (uintptr_t)ctx->heap);
 }
 
-/* Where this PE sees the copy of the symmetric object sym in the heap that it sees at base. sym may
+/* Where this PE maps the copy of the symmetric object sym in the heap that it maps at base. sym may
  * be NULL if nothing is copied. */
 SHMEMD_FN char *shmemdi_p2p_at(const shmemd_ctx_t *ctx, char *base, const void *sym)
 {
 	return shmemdi_shifted(sym, shmemdi_base_shift(ctx, base));
 }
 
-/* Where this PE sees the copy of sym of a member that is mapped for certain. */
+/* Where this PE maps the copy of sym of a member that is mapped for certain. */
 SHMEMD_FN char *shmemdi_p2p_mapped(const shmemd_ctx_t *ctx, const void *sym, int pe)
 {
 	if (SHMEMD_ARCH_LIKELY(shmemdi_is_strided(ctx, pe)))
@@ -188,7 +188,7 @@ SHMEMD_FN uint64_t shmemdi_p2p_atom8(char *addr, int kind, uint64_t value, uint6
 	}
 }
 
-/* The same without an answer, for the kinds that have a cheaper form. */
+/* The same without the old value, for the kinds that have a cheaper form. */
 SHMEMD_FN void shmemdi_p2p_red4(char *addr, int kind, uint32_t value)
 {
 	if (kind == SHMEMDI_AMO_SET)

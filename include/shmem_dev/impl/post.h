@@ -327,7 +327,7 @@ SHMEMD_FN_CALL int shmemdi_wr_post_alone(const shmemdi_ep_t *ep, shmemdi_call_t 
 				     shmemdi_wrs_wqebbs(ep, wrs), ep->sink, posted);
 }
 
-/* Post any work requests; lanes that may be are coalesced. After a failure nothing is posted. If
+/* Post any work requests; lanes that can be coalesced are. After a failure nothing is posted. If
  * the channel fails after a bounce buffer was taken, the buffer stays taken: nothing is posted on
  * that channel any more. */
 SHMEMD_FN_CALL int shmemdi_wr_post(const shmemdi_ep_t *ep, shmemdi_call_t call,

@@ -261,9 +261,9 @@ SHMEMD_FN void shmemdi_wr_signal(shmemdi_wrs_t *wrs, shmemdi_signal_t sig)
 		shmemdi_wr_word(wrs, sig.word, sig.value, 8);
 }
 
-/* Take the next segment off a put and add its work request. The WQE carries up to 28 bytes of
- * memory that is not registered, and what is left of the put if it is at most inline_nbytes,
- * whether the caller waits or not; else it names registered memory. */
+/* Take the next segment off a put and add its work request. The WQE carries the data if src is not
+ * registered (up to 28 bytes of it), or if at most inline_nbytes are left of the put, whether the
+ * caller waits or not. Otherwise the WQE names registered memory. */
 SHMEMD_FN void shmemdi_wr_segment(const shmemdi_ep_t *ep, shmemdi_put_t *put, shmemdi_wrs_t *wrs)
 {
 	int is_inline = put->nbytes <= SHMEMD_INLINE_NBYTES(ep->c.geometry) ||

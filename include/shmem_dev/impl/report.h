@@ -47,8 +47,9 @@ SHMEMD_FN_CALL void shmemdi_report_error(const shmemd_ctx_t *ctx, shmemd_channel
 		shmemdi_report(ctx, ch, i, word);
 }
 
-/* A wait has reached the time limit: let the host query the queue pair. It never is a reason to
- * switch, since a slow path is not a lost one. An error that was reported is not replaced. */
+/* A wait has reached the time limit: let the host query the queue pair. A suspicion alone is no
+ * reason to switch, since a slow path is not a lost one. An error that was reported is not
+ * replaced. */
 SHMEMD_FN_CALL void shmemdi_report_suspicion(const shmemd_ctx_t *ctx, shmemd_channel_t *ch,
 					     uint32_t i)
 {

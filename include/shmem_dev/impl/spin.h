@@ -12,10 +12,10 @@
 
 #include <shmem_dev/impl/diag.h>
 
-/* The clock is slow to read: only at every 64th poll. The abort word, the causes and orders to
- * switch are in host memory, and a load over PCIe of about 1 us is the least of their cost: 128
- * blocks that waited beside blocks that multiplied matrices, with a look at every 64th poll, made
- * the kernel take 7 times as long as with looks at every 2048th (H100; about each millisecond). */
+/* The clock is slow to read, so only every 64th poll reads it. The abort word, the causes and
+ * orders to switch are in host memory. Their loads over PCIe take about 1 us, and slow down other
+ * blocks: a kernel in which 128 blocks waited and others multiplied matrices took 7 times as long
+ * with these loads at every 64th poll as at every 2048th (about each millisecond; H100). */
 #define SHMEMDI_POLLS_PER_LOOK 64u
 #define SHMEMDI_POLLS_PER_HOST_LOOK SHMEMD_ARCH_POLLS_PER_HOST_LOOK
 

@@ -65,7 +65,7 @@ typedef struct shmemdi_written {
 	uint32_t first, end;
 } shmemdi_written_t;
 
-/* What the caller wants of a posting. */
+/* How to post. */
 typedef struct shmemdi_how_t {
 	uint8_t when;          /* shmemd_ring_mode */
 	uint8_t needs_ticket;  /* the caller waits for the CQE, and so needs its number */
@@ -153,8 +153,8 @@ SHMEMD_FN void shmemdi_sq_wait(const shmemdi_chan_t *c, shmemdi_call_t call,
  * waits for nothing but coalesced lanes, since every later poster waits for it. */
 SHMEMD_FN int shmemdi_sq_begin(shmemdi_reservation_t *reserved)
 {
-	/* It pairs with the loads of the line. `done`: the NIC has read what is overwritten now.
-	 * `ready`: whoever acquires this publication sees the writes of earlier posters, too. */
+	/* Acquire for the loads of the line. By `done`, the NIC has read what the caller overwrites
+	 * next. By `ready`, a thread that acquires this publication sees earlier posters' WQEs. */
 	shmemd_arch_fence_acquire();
 	reserved->first = SHMEMD_RESV_INDEX(reserved->resv);
 	reserved->request = SHMEMD_RESV_REQUEST(reserved->resv);
@@ -214,11 +214,16 @@ SHMEMD_FN void shmemdi_sq_write(const shmemdi_chan_t *c, const shmemdi_reservati
 
 /* Turn. A poster publishes by a store to `ready`; one that has to wait for its turn may store a
  * mark before. These stores are .mmio accesses, and so are the loads of `ready`, `path`, `resv` and
- * the marks by a poster that waits for its turn, or has waited. In runs of one day on H200s, 32
- * warps on one channel took 226 to 234 ns a put that rings with these accesses (245 with two other
- * variants of the code before them), and 249 to 254 with other strong ones; 209 to 216 (223) and
- * 222 to 230 if the doorbell is deferred. Loads alone gained nothing (264 and 233), stores alone
- * little (249 and 222). The cause is not known. */
+ * the marks by a poster that waits for its turn, or has waited. Time of a put, 32 warps on one
+ * channel, in runs of one day on H200s (in brackets: two other variants of the code before them):
+ *
+ *                                    rings                doorbell deferred
+ *   all of them .mmio                226 - 234 ns (245)   209 - 216 ns (223)
+ *   only the stores                  249                  222
+ *   only the loads                   264                  233
+ *   none: other strong accesses      249 - 254            222 - 230
+ *
+ * The cause is not known. */
 
 /* What the thread that has the turn will publish. */
 typedef struct shmemdi_turn {

@@ -161,7 +161,7 @@ SHMEMD_FN int shmemdi_elems_dense(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 }
 
 /* put (is_get: get) of elements, by all threads of op.g. Out of line, with the context in memory,
- * and k, the number of the caller's channel, for calls that hardly any kernel makes. */
+ * since few kernels make these calls. k: number of the caller's channel. */
 SHMEMD_FN_CALL int shmemdi_strided(const shmemd_ctx_t *device_copy, uint32_t k, shmemdi_op_t op,
 				   shmemdi_elems_t e, int is_get)
 {

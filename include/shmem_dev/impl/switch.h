@@ -453,7 +453,7 @@ SHMEMD_FN void shmemdi_carry_out_end(const shmemdi_chan_t *c, const shmemdi_orde
 	shmemd_arch_unlock(&c->ch->done, done);
 }
 
-/* Who carries it out */
+/* The thread that carries it out */
 
 /* The channel that an order is for. */
 SHMEMD_FN shmemdi_chan_t shmemdi_order_chan(const shmemd_ctx_t *ctx, const shmemdi_order_copy_t *o)

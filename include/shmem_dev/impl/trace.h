@@ -2,11 +2,12 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Recording calls, in units that define SHMEMD_TRACE; in others this file is empty.
  *
- * SHMEMDI_CALLER stores the time. For most functions of impl/ that public functions call
- * (impl/traced.h says which calls are not recorded), impl/traced.h and the headers of the optional
- * calls define one that calls it, or does the same, and then records, and give it the function's
- * name by a macro. No recorded function calls another one by that name, so that each public call is
- * recorded once. A signal of grid.h is one more event, in the block that sends it. */
+ * SHMEMDI_CALLER stores the time at which a call begins. For most functions NAME of impl/ that
+ * public functions call, there is a second one, NAME_traced, which calls NAME or repeats its steps
+ * and then records the call; a macro NAME makes public functions call it. impl/traced.h has these
+ * functions, and says which calls are not recorded; the headers of the optional calls have theirs.
+ * No recorded function calls another one by that macro, so that each public call is recorded once.
+ * A signal of grid.h is one more event, in the block that sends it. */
 #ifndef SHMEMD_IMPL_TRACE_H
 #define SHMEMD_IMPL_TRACE_H
 

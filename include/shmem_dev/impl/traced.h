@@ -101,7 +101,7 @@ SHMEMD_FN shmemdi_trace_word_t shmemdi_trace_seen(const void *word, uint64_t val
 	return shmemdi_trace_word(has_held ? SHMEMD_TRACE_SEEN : SHMEMD_TRACE_NO_WORD, word, value);
 }
 
-/* As shmemdi_wait_group, which throws away the value that ended the wait. */
+/* The steps of shmemdi_wait_group, which does not return the value that ended the wait. */
 SHMEMD_FN int shmemdi_wait_group_traced(const shmemd_ctx_t *ctx, shmemdi_call_t call,
 					shmemd_group_t g, shmemdi_cond_t c, shmemdi_limit_t limit)
 {
@@ -132,7 +132,8 @@ SHMEMD_FN int shmemdi_wait_from_traced(const shmemd_ctx_t *ctx, shmemdi_call_t c
 }
 #define shmemdi_wait_from shmemdi_wait_from_traced
 
-/* As shmemdi_test_once, likewise. A test that does not hold is not recorded: it is one of many. */
+/* The steps of shmemdi_test_once, which does not return the value that it saw. A test that does not
+ * hold is not recorded: it is one of many. */
 SHMEMD_FN int shmemdi_test_once_traced(const shmemd_ctx_t *ctx, shmemdi_call_t call,
 				       shmemdi_cond_t c)
 {

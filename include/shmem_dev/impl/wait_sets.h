@@ -152,7 +152,7 @@ SHMEMD_FN int shmemdi_set_poll(const shmemdi_set_t *s, int mode, shmemdi_found_t
 	return 1;
 }
 
-/* An element that the record of a wait in vain can name: the first that does not hold. */
+/* Record a wait that has failed, with the first element that does not hold. */
 SHMEMD_FN int shmemdi_set_record(const shmemd_ctx_t *ctx, shmemdi_call_t call, int status, int pe,
 				 const shmemdi_set_t *s)
 {

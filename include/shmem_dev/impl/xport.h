@@ -277,7 +277,7 @@ SHMEMD_FN int shmemdi_put_before_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op
 /* By stores the blocking and the nbi form are the same: after the group sync no thread reads src
  * any more. No sync after the signal: all threads would wait for the leader's fence, a round trip.
  * A variant in which only the first warp syncs if it alone copies gained nothing for 16 bytes by a
- * block (H200): to find out whether it alone copies takes as long as the sync.
+ * block (H200): the test for that case takes as long as the sync.
  *
  * The group sync makes the leader's fence cover the stores of all threads. Without it a slow lane's
  * data would still be in flight when the receiver sees the signal; without the fence, so would the
@@ -307,7 +307,8 @@ SHMEMD_FN void shmemdi_put_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op, shme
 	shmemdi_put_and_signal(ctx, op, sig);
 }
 
-/* Ordered after everything that was sent on the channel. RDMA operations are so by themselves. */
+/* Ordered after everything that was sent on the channel. RDMA operations of one channel keep their
+ * order; only stores to mapped memory need a fence. */
 SHMEMD_FN void shmemdi_amo_ordered(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint64_t value)
 {
 	if (shmemdi_check_pe(ctx, op.call, op.pe) == SHMEMD_OK)
