@@ -16,7 +16,7 @@ extern "C" {
 
 /* Names one future job: up to four addresses of its hub and a 128-bit random secret. Plain bytes:
  * hand it to the other PEs by any means (MPI broadcast, a store, an environment variable, a file
- * that only the user can read). Whoever has it can join the job. */
+ * that only the user can read). Any process that has it can join the job. */
 typedef struct shmemh_uniqueid {
 	unsigned char bytes[SHMEMH_UNIQUEID_NBYTES];
 } shmemh_uniqueid_t;
@@ -26,10 +26,10 @@ typedef struct shmemh_uniqueid {
 
 /* Make a unique id and start its hub, a thread of the calling process that serves one job of
  * n_pes PEs: it accepts their connections, carries out their host collectives and reports which
- * PEs died. The thread ends by itself with the job's last connection, or, if the job did not come
- * together, up to 10 s after SHMEMH_BOOT_TIMEOUT has passed since this call: it tells late PEs why.
- * The calling process need not be a PE, and must live as long as the job: its death cuts all PEs
- * off from each other.
+ * PEs died. The thread ends with the job's last connection. If not all PEs connect, it ends up to
+ * 10 s after SHMEMH_BOOT_TIMEOUT has passed since this call, and until then tells late PEs why the
+ * job failed. The calling process need not be a PE, and must live as long as the job: its death
+ * cuts all PEs off from each other.
  *
  * Returns  SHMEMH_OK; ERR_ARGUMENT (n_pes < 1, or id is NULL); ERR_OPTION; ERR_SYSTEM;
  *          ERR_NO_MEMORY.

@@ -31,10 +31,10 @@ extern "C" {
 SHMEMH_API int shmemh_ctx_get_abi(shmemh_t *job, shmemh_team_t team, shmemd_ctx_t *ctx,
 				  uint32_t abi_version, size_t ctx_nbytes);
 
-/* Read the error record: the first error that this PE's device code latched, met in a wait, or
- * returned because a check failed, no transport fits the operation, or its channel has failed. A
- * time limit that the caller named is not recorded. Any thread, any time but during
- * shmemh_error_clear, also while kernels run.
+/* Read the error record. It has the first error of this PE's device code: one that was latched, one
+ * that ended a wait, or one that a call returned because a check failed, no transport fits the
+ * operation, or its channel has failed. A time limit that the caller named is not recorded. Any
+ * thread, any time but during shmemh_error_clear, also while kernels run.
  *
  * err      receives the record; err->status is 0 if there is none. May be NULL.
  * Returns  err->status; ERR_ARGUMENT for a job that every call refuses (init.h): err is as before.

@@ -78,9 +78,9 @@ typedef struct shmemh_fault_info {
 	char peer_port[32]; /* the other PE's */
 	uint32_t qpn, peer_qpn;
 	char text[160]; /* the latest fault in words; "" if there was none */
-	/* The steps of the latest outage, each when this PE's agent knew of it: nanoseconds of
-	 * CLOCK_MONOTONIC, the same for all PEs of a host. 0: the step has not come, or there was
-	 * no outage. If the next path fails too before the channel has gone on, fenced_at and
+	/* The steps of the latest outage, each when this PE's agent noted it: nanoseconds of
+	 * CLOCK_MONOTONIC, the same clock for all PEs of a host. 0: the step is not done, or there
+	 * was no outage. If the next path fails too before the channel has gone on, fenced_at and
 	 * opened_at are those of the latest path. */
 	uint64_t detected_at; /* a fault of the path, by this PE or by a message of the other one */
 	uint64_t fenced_at;  /* the path is stopped at both ends: it executes no request any more */

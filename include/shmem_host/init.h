@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Start and end of a job, who is in it, and the host barrier.
+/* Start and end of a job, the numbers of its PEs, and its host collectives.
  *
  * Thread rules for all of shmem_host: calls on different jobs may run at the same time; calls on
  * one job are made one at a time by the caller, from any thread, except those that say "any
  * thread, any time". Nothing exits, aborts or installs signal handlers.
  *
- * Every call but shmemh_error_text refuses a job that was finalized, as far as the library
- * remembers its handle. Every call but that and shmemh_finalize refuses a job that is NULL and, in
- * a child of fork, a job of its parent. In the child a handler that the library registers by
+ * Every call but shmemh_error_text refuses a job that was finalized, as long as the library keeps
+ * its handle: those of the latest jobs, at least 64 places for live and finalized ones. Every call
+ * but shmemh_error_text and shmemh_finalize refuses a job that is NULL and, in a child of fork, a
+ * job of its parent. In the child a handler that the library registers by
  * pthread_atfork closes the child's copies of the job's connections, so that a child that lives on
  * does not hide the death of its parent from the other PEs. (clone and _Fork run no such handler:
  * their child keeps the connections open, and hides the death of its parent.) Functions that return

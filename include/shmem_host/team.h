@@ -4,14 +4,14 @@
  * from the start, a program makes others.
  *
  * A PE can be in SHMEMH_TEAMS_MAX teams at a time. Its handles are its own: other members may have
- * other values for the same team. A handle comes again only after 33 million teams (2^25 - 2) of
- * one slot, so a call with that of a destroyed team is refused with a line.
+ * other values for the same team. A handle is used again only after 33 million teams (2^25 - 2) of
+ * one slot, so a call with the handle of a destroyed team is refused with a line.
  *
  * The calls that make, use and destroy teams are collective over the members that they name, and
  * agree by the bootstrap. Other PEs have no part in them. If a call fails on one member, it fails
- * on all of them, and nothing is left of it; only a PE that is cut off in the midst of it may fail
- * alone. Members make their calls in the same order: if a member makes a call after the others have
- * given it up (ERR_TIMEOUT), the call fails on that member, too.
+ * on all of them, and nothing is left of it; only a PE that is cut off during the call may fail
+ * alone. Members make their calls in the same order: if a member makes a call after the others'
+ * call has ended with ERR_TIMEOUT, the call fails on that member, too.
  *
  * A member that died or left is not waited for. So these calls work, in contrast to shmemh_barrier,
  * shmemh_allgather and shmemh_malloc, after a PE is gone: the others make a team, of which no gone
@@ -84,8 +84,8 @@ SHMEMH_API int shmemh_team_split_strided(shmemh_t *job, shmemh_team_t parent, in
 SHMEMH_API int shmemh_team_split_2d(shmemh_t *job, shmemh_team_t parent, int xrange,
 				    shmemh_team_t *x, shmemh_team_t *y);
 
-/* Make a team of any PEs. Collective over them, and over no other PE: the list itself tells them
- * what they make together.
+/* Make a team of any PEs. Collective over the listed PEs alone: calls with lists of the same PEs
+ * belong together.
  *
  * pes      [n_pes] numbers in the world team, each once, the calling PE's among them; equal on all
  *          members. pes[i] gets number i in the team.

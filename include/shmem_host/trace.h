@@ -28,8 +28,8 @@ extern "C" {
  * kernel of this PE that records is running. Not collective.
  *
  * n_events  0: record nothing any more, and free the memory.
- * Returns  SHMEMH_OK; ERR_NO_MEMORY; ERR_CUDA: nothing is recorded then, unless the
- *          GPU could not be told to end an earlier recording, which then goes on.
+ * Returns  SHMEMH_OK; ERR_NO_MEMORY; ERR_CUDA: nothing is recorded then, unless the write to GPU
+ *          memory that ends an earlier recording has failed, and that recording goes on.
  */
 SHMEMH_API int shmemh_trace_start(shmemh_t *job, uint32_t n_events);
 
@@ -50,8 +50,8 @@ SHMEMH_API int shmemh_trace_start(shmemh_t *job, uint32_t n_events);
  * out.
  *
  * Bounds come from words to which one PE alone sends (by signal, p or atomic): the order of its
- * calls gives the value that each left, whatever the clocks are. A value that was left several
- * times is taken for the first of them that the waiting thread can have seen. Calls that are not in
+ * calls gives the value that each left, whatever the clocks are. If several calls left the value
+ * that a wait saw, the first of them that the thread can have seen is taken. Calls that are not in
  * the trace can make bounds wrong, and so can stores of a PE to its own word, other than of 0. A
  * word that is added to should be 0 when recording starts. Otherwise its value before the first
  * recorded add is not known. If a wait saw more than the recorded adds sum up to, the smallest

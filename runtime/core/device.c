@@ -153,7 +153,7 @@ int shmemh_ctx_get_abi(shmemh_t *job, shmemh_team_t team, shmemd_ctx_t *ctx, uin
 	return SHMEMH_OK;
 }
 
-/* A program that ignores the statuses of device calls learns at least here of the first error. */
+/* For programs that ignore the statuses of device calls: at least the first error is logged. */
 void shmemhi_log_unread_error(const shmemh_t *job)
 {
 	char text[512];

@@ -106,7 +106,7 @@ static int compare(shmemh_t *job, const shmemhi_team_t *team)
 	int first = 0;
 
 	while (!job->team_scratch->took_part[first])
-		first++; /* not beyond this PE, which is there */
+		first++; /* ends at this PE at the latest: it took part */
 	for (int i = first + 1; i < team->n_pes; i++) {
 		if (!job->team_scratch->took_part[i] ||
 		    (all[i].op == all[first].op &&

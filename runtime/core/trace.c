@@ -77,9 +77,9 @@ static void shift(const gathered_t *g, int pe, int64_t ns)
 	}
 }
 
-/* Add the offsets of the clocks, and let times count from the first event: as microseconds in
- * floating point, which readers use, those of a clock that counts from 1970 would have no
- * nanoseconds. The least offset is added as 0, so that no sum is negative. */
+/* Add the offsets of the clocks, and make times count from the first event: readers parse times as
+ * microseconds in floating point, and counted from 1970 these would lose the nanoseconds. The least
+ * offset is added as 0, so that no sum is negative. */
 static void align(const gathered_t *g)
 {
 	uint64_t origin = UINT64_MAX;
@@ -135,9 +135,9 @@ static void put_name(FILE *f, const gathered_t *g, const shmemd_trace_event_t *e
 	put_string(f, text);
 }
 
-/* A slice; at the end of one that saw a word another one, in which the arrow ends: the trace
- * processor takes the slice that begins first for the begin of an arrow, and a wait begins before
- * the signal that ends it. */
+/* Write the slice of a call. A call that saw a word gets a second, short slice at its end, in which
+ * its arrow ends: the trace processor lets an arrow begin in the slice that begins first, and a
+ * wait begins before the signal that ends it. */
 static void put_slice(FILE *f, const gathered_t *g, int pe, const shmemd_trace_event_t *e)
 {
 	static const char *const kinds[] = {"", "stored", "added", "seen"};

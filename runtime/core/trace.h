@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The traces of all PEs on the way into the file: their events by word, what clocks and arrows are
- * found by (trace_words.c), and the offsets of the clocks (trace_clocks.c). */
+/* From the traces of all PEs to the file: the events grouped by word, from which arrows and clocks
+ * are found (trace_words.c), and the offsets of the clocks (trace_clocks.c). */
 #ifndef SHMEMHI_CORE_TRACE_H
 #define SHMEMHI_CORE_TRACE_H
 

@@ -35,9 +35,9 @@ static bool has_one_sender(const shmemhi_trace_word_t *word)
 }
 
 /* The value of the word before the first signal: 0, unless all signals add and a wait saw more than
- * they leave. Then it was not more than the least that a wait saw, which is taken: a wait is
- * matched with the signal that ended it or with an earlier one, so the bound is loose and not
- * wrong. */
+ * they leave. Then the value is at most the smallest one that a wait saw, and this one is taken: a
+ * wait is matched with the signal that ended it or with an earlier one, so the bound is loose and
+ * not wrong. */
 static uint64_t value_before(const shmemhi_trace_word_t *word)
 {
 	uint64_t most_left = 0, most_seen = 0, least_seen = UINT64_MAX;

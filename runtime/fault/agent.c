@@ -85,7 +85,7 @@ static int make_agent(shmemh_t *job, uint32_t n_channels, const shmemhi_fault_op
 	return status;
 }
 
-/* Tell each other who listens where. Collective. */
+/* Exchange the addresses of the agents' listeners. Collective. */
 static int meet(shmemh_t *job, const meeting_t *mine)
 {
 	const size_t n = (size_t)job->n_pes;

@@ -86,16 +86,16 @@ typedef struct shmemhi_fault_ops {
 	bool (*execute)(void *self, int pe, uint32_t k, const shmemhi_switch_action_t *action,
 			shmemhi_switch_event_t *result);
 
-	/* The next fault that the transport knows of: FAULT, REFUSED, DEAD, SUSPECT. Path numbers
+	/* The next fault that the transport has found: FAULT, REFUSED, DEAD, SUSPECT. Path numbers
 	 * are those of the machine. FAULT needs a cause of this list: RETRIES, RNR, FLUSH, QP,
 	 * PORT, ADDRESS, DEVICE, MOVE; the agent refuses any other. false: none is left. */
 	bool (*next_event)(void *self, int *pe, uint32_t *k, shmemhi_switch_event_t *event,
 			   shmemhi_fault_cause_t *cause);
 
-	/* Has the device not carried out its order within SHMEMH_FT_GIVEUP from when the service
-	 * was due to do so? Reasons: the service cannot be launched, finds no SM, or does not exist
-	 * on this GPU. Always false if there is neither a GPU nor a service: then only threads of
-	 * the program carry out orders. */
+	/* Has the device's order been pending for SHMEMH_FT_GIVEUP since the service was due to
+	 * carry it out? Reasons: the service cannot be launched, finds no SM, or does not exist on
+	 * this GPU. Always false if there is neither a GPU nor a service: then only threads of the
+	 * program carry out orders. */
 	bool (*is_order_stuck)(void *self);
 
 	/* Is the queue pair of this path in ERR (QUERY_QP)? */
@@ -116,7 +116,7 @@ typedef struct shmemhi_fault_ops {
 typedef struct shmemhi_fault_agent shmemhi_fault_agent_t;
 
 /* The time after which a request without an answer has failed, by the options of the job; 0: it
- * never fails (SHMEMH_IB_ACK_TIMEOUT=0). A NIC may take four times the time that it is told. */
+ * never fails (SHMEMH_IB_ACK_TIMEOUT=0). A NIC may take four times its configured time. */
 uint64_t shmemhi_fault_silence_ns(const shmemhi_options_t *opt);
 
 /* Make the agent of this PE, job->fault, for the policy SHMEMH_FAULT_EXACT: listens for other
@@ -133,8 +133,8 @@ int shmemhi_fault_agent_start(struct shmemh *job);
 
 /* Do what can be done now: messages, events, actions that are due. Does not wait, but for kernels
  * if PREPARE allocates queue memory on a GPU. One caller at a time; not after start.
- * Returns  whether something was done. If nothing was for a while, a pause of a millisecond delays
- *          nothing that others wait for. */
+ * Returns  whether something was done. If nothing was done for a while, the caller may pause for a
+ *          millisecond: no other thread or PE waits for this agent. */
 bool shmemhi_fault_agent_step(shmemhi_fault_agent_t *agent);
 
 /* End the thread and release the agent; ops are not called any more. Not collective: actions under

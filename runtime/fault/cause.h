@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Causes of events, as the core of the agent weighs them. */
+/* Kinds of causes, by which the core of the agent decides. */
 #ifndef SHMEMHI_FAULT_CAUSE_H
 #define SHMEMHI_FAULT_CAUSE_H
 
 #include "fault/agent.h"
 
-/* Is it a reason to leave a path? A refused request, a wait without progress and time are none. */
+/* Is it a reason to leave a path? A refused request, a wait without progress and a time limit that
+ * has passed are none. */
 bool shmemhi_cause_may_switch(uint32_t cause);
 
-/* Is it no mere consequence of another cause, as a queue pair in ERR and flushed requests are? */
+/* Is it a root cause? A queue pair in ERR and flushed requests are consequences of another one. */
 bool shmemhi_cause_is_root(uint32_t cause);
 
 /* Requests got no answer, or what follows from that (RNR, which cannot occur here, counts too):

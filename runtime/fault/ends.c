@@ -102,8 +102,9 @@ bool shmemhi_fault_waits_for_fence(const shmemhi_fault_core_t *core, uint32_t in
 	return core->ends[shmemhi_fault_pe_of(core, index)].is_fencing;
 }
 
-/* What cannot be done must not hold up the end of a channel. SEND, ORDER and END go on past actions
- * that are not done, and no path is opened any more; STOP and FLUSH stay in their order. */
+/* An action that cannot be done must not delay the end of a channel. SEND, ORDER and END are
+ * executed before earlier actions that are not done, and no path is opened any more; STOP and FLUSH
+ * keep their order. */
 void shmemhi_fault_act_closed(shmemhi_fault_core_t *core, uint32_t index)
 {
 	shmemhi_fault_channel_t *c = &core->channels[index];

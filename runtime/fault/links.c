@@ -116,7 +116,7 @@ void shmemhi_fault_links_close(shmemhi_fault_links_t *links)
 	links->poll_fd = -1;
 }
 
-/* The events say once that there is something to read; is_readable keeps it. */
+/* Events are edge-triggered, so input is reported once: is_readable stays set until it is read. */
 static void on_event(shmemhi_fault_links_t *links, uint64_t which)
 {
 	if (which < SHMEMHI_ID_MAX_ADDRS)

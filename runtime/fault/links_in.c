@@ -96,14 +96,14 @@ void shmemhi_fault_in_accept(shmemhi_fault_links_t *links, int listen_fd)
 		else if (shmemhi_no_descriptor(errno))
 			break;
 	}
-	/* The event that said that there are connections comes once. */
+	/* Events are edge-triggered: none follows for connections that wait already. */
 	links->accept_at = shmemhi_deadline(PAUSE_NS);
 }
 
 /* The proof */
 
-/* The PE's other connection, if it had one, is lost: messages that it did not deliver come again
- * by this one. */
+/* End the PE's earlier connection, if there is one: the PE has lost it, and sends again on this one
+ * the messages without acknowledgement. */
 static void admit(shmemhi_fault_links_t *links, shmemhi_fault_in_t *in)
 {
 	shmemhi_verdict_t verdict = {.code = SHMEMHI_PROVED};

@@ -114,7 +114,7 @@ static void on_fault(shmemhi_fault_core_t *core, uint32_t index, shmemhi_switch_
 		refuse(core, index, "a fault by cause", (int)cause.kind, "");
 		return;
 	}
-	/* What is reported later may say why the first report came. */
+	/* A later report of this path may name the root cause of the first one. */
 	if (c->cause.kind != SHMEMH_FAULT_BY_NONE && event.path == c->cause_path &&
 	    !c->is_found_at_peer && shmemhi_cause_is_root(cause.kind) &&
 	    !shmemhi_cause_is_root(c->cause.kind)) {
@@ -124,8 +124,8 @@ static void on_fault(shmemhi_fault_core_t *core, uint32_t index, shmemhi_switch_
 	shmemhi_fault_feed(core, index, event, cause);
 }
 
-/* A wait made no progress for long. That is no reason to leave a path that works: a slow path, a
- * peer that is stopped, and one that gives no credits look the same from here. */
+/* A wait made no progress for long. That is no reason to leave a path that works: with a slow path,
+ * a stopped peer, or a peer that gives no credits a wait makes no progress either. */
 static void on_suspect(shmemhi_fault_core_t *core, uint32_t index, uint32_t path)
 {
 	const shmemhi_fault_channel_t *c = &core->channels[index];

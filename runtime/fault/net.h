@@ -20,10 +20,11 @@ typedef struct shmemhi_fault_message {
 
 SHMEMD_STATIC_ASSERT(sizeof(shmemhi_fault_message_t) == 88, "wire: message of an agent");
 
-/* FENCE has the cause that the other end's lines name, and the kind of the one for which its sender
- * leaves the path, by which both ends decide: whether the time of SHMEMH_FT_GIVEUP goes on
- * (outage.c), and whether a PE changes its port (shmemhi_count_silent_failure of
- * ib/port_in_use.c). They differ if a refused request is why a queue pair is in ERR. */
+/* FENCE carries two causes: the one that the lines of the receiver name, and the kind of the one
+ * for which its sender leaves the path. By the latter both ends decide whether the time of
+ * SHMEMH_FT_GIVEUP goes on (outage.c), and whether a PE changes its port
+ * (shmemhi_count_silent_failure of ib/port_in_use.c). The two differ if a refused request has moved
+ * the queue pair to ERR. */
 #define SHMEMHI_FENCE_VALUE(cause, left_for)                                                       \
 	((uint64_t)(left_for) << 24 | (uint64_t)(cause).vendor_syndrome << 16 |                    \
 	 (uint64_t)(cause).syndrome << 8 | ((cause).kind & 0xff))

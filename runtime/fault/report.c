@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What the agent makes known: the table, lines, the program's callback, the metrics file. */
+/* What the agent publishes: the table, lines, the program's callback, the metrics file. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>

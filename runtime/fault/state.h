@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The agent of a PE, whole. core, links and report belong to the thread that steps it, but for what
- * follows. core.config does not change after open, so any thread reads it without a lock. Other
- * threads read report.table under its lock. shmemh_fault_watch writes report.changed and
+/* All state of a PE's agent. core, links and report belong to the thread that steps it, except for
+ * what follows. core.config does not change after open, so any thread reads it without a lock.
+ * Other threads read report.table under its lock. shmemh_fault_watch writes report.changed and
  * changed_arg under watch_lock, under which the agent's thread calls changed. */
 #ifndef SHMEMHI_FAULT_STATE_H
 #define SHMEMHI_FAULT_STATE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What an agent publishes of its channels: a table in a memfd. Threads of the process read it
+/* The state of channels that an agent publishes: a table in a memfd. Threads of the process read it
  * under a lock; shmem-info --watch reads it by /proc/PID/fd, which the kernel allows to the same
  * user. The file has no name, so none stays behind. */
 #ifndef SHMEMHI_FAULT_TABLE_H

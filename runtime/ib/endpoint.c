@@ -157,9 +157,9 @@ static bool is_not_path_loss(uint32_t syndrome)
 }
 
 /* Does a flushed request of this queue pair mean that it was refused, unless CQEs report another
- * error? A channel to this PE itself has one queue pair, which sends and answers. A request that it
- * refuses moves it to ERR before the refusal arrives, and so is flushed. On the next path it would
- * be refused again. */
+ * error? A channel to this PE itself has one queue pair, which is requester and responder. When the
+ * responder refuses a request, the queue pair goes to ERR before the requester gets the refusal, so
+ * the request is flushed. On the next path it would be refused again. */
 static bool refuses_own(const shmemhi_failover_t *s, const shmemhi_endpoint_t *e)
 {
 	return e->link->pe == s->job->pe && e->was_in_error;

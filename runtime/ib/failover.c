@@ -18,7 +18,8 @@
  * its load of `path` (impl/switch.h). */
 #define REUSE_NS ((uint64_t)20 * 1000 * 1000)
 
-/* After this time the service carries out an order that no thread of the program has. */
+/* After this time the service carries out an order that no thread of the program has carried out.
+ */
 #define SERVE_NS ((uint64_t)1000 * 1000)
 /* After the service was started for one order, it is started at once for each order of this time. A
  * kernel that polls signals, for example, carries out none, and many channels leave a failed port.
@@ -348,8 +349,8 @@ static void retire(shmemhi_failover_t *s, shmemhi_route_t *route)
 	route->used_since = shmemhi_now();
 }
 
-/* Have the service carry out the order, if there is a service. A launch that fails is told once,
- * and tried again. */
+/* Have the service carry out the order, if there is a service. A failed launch is logged once, and
+ * tried again. */
 static void serve(shmemhi_failover_t *s)
 {
 	const uint64_t now = shmemhi_now();

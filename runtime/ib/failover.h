@@ -310,8 +310,8 @@ void shmemhi_endpoint_destroy(shmemhi_failover_t *s, shmemhi_route_t *route, shm
 
 /* ib/resolve.c */
 
-/* Start the first of the threads that look addresses up, and end all. stop waits for look-ups under
- * way, a second or a few; without a thread it does nothing.
+/* start: start the first of the threads that look addresses up. stop: end all of them; it waits for
+ * look-ups under way, a second or a few, and does nothing without a thread.
  * Returns  SHMEMH_OK; ERR_SYSTEM, with a line in job->err. */
 int shmemhi_resolver_start(shmemhi_failover_t *s);
 void shmemhi_resolver_stop(shmemhi_failover_t *s);
@@ -324,8 +324,8 @@ int shmemhi_resolve(shmemhi_failover_t *s, const shmemhi_endpoint_t *e, shmemhi_
 void shmemhi_resolve_again(shmemhi_failover_t *s, const shmemhi_endpoint_t *e);
 
 /* Would a path from the port in use to the peer's latest port fail at once, since the peer was not
- * found there shortly before? Both ends have had their turn to change ports, so the next path is
- * prepared only when it is time to look again. */
+ * found there shortly before? By then each end could change its port once, so the next path is
+ * prepared only when it is time for another look-up. */
 bool shmemhi_resolve_must_wait(const shmemhi_failover_t *s, const shmemhi_route_t *route);
 
 /* ib/flush.c */

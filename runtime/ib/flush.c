@@ -21,7 +21,7 @@
 #define WQEBBS 2u                  /* of a flush */
 #define IN_FLIGHT (DEPTH / WQEBBS) /* flushes */
 
-/* Loopback loses no packets: a READ that gets no quick answer gets none. */
+/* Loopback loses no packets: a READ that is not answered at once never is. */
 #define RETRIES 1
 #define ACK_TIMEOUT 14 /* 67 ms */
 

@@ -221,7 +221,7 @@ static void log_home(const shmemh_t *job, const shmemhi_ib_t *ib)
 			    port->number, port->lid);
 }
 
-/* What the self-test has said of a NIC. */
+/* The self-test's verdict on a NIC. */
 static int verdict_of(const shmemhi_ib_t *ib, const shmemhi_open_port_t *port)
 {
 	struct ibv_device_attr attr = {0};

@@ -228,7 +228,7 @@ static void *watch_main(void *arg)
 
 	for (;;) {
 		if (poll(fds, N_FDS, -1) < 0)
-			continue; /* for want of memory, perhaps */
+			continue; /* a signal, or no memory in the kernel: try again */
 		if (fds[WAKE].revents)
 			return NULL;
 		for (int i = ASYNC; i < N_FDS; i++) {

@@ -42,7 +42,7 @@ int shmemhi_ports_open_set(const shmemhi_ib_lib_t *lib, const shmemhi_options_t 
 
 /* Read the state of an open port again, and if it is active, its MTU and its address. On RoCE it
  * keeps the GID in use while the port has it, and otherwise chooses again.
- * Returns  SHMEMH_OK: it is active; ERR_NIC: it is not, has no address, or cannot be asked. */
+ * Returns  SHMEMH_OK: it is active; ERR_NIC: it is not, has no address, or cannot be queried. */
 int shmemhi_port_refresh(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
 			 shmemhi_open_port_t *port);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Faults of paths: what the device reports (abi/fault.h), ports that this PE has left, and queue
+/* Faults of paths: reports of the device (abi/fault.h), ports that this PE has left, and queue
  * pairs that are in ERR although no thread has read an error CQE. */
 #include "base/clock.h"
 #include "ib/failover.h"
@@ -53,8 +53,8 @@ static bool take_error(const shmemhi_route_t *route, uint64_t word, fault_t *f)
 		     f);
 }
 
-/* The channel of this PE has failed already, and its queue pair with it; that of the other end has
- * only if the target refused the request. */
+/* The channel of this PE has failed already, and its queue pair is in ERR. The queue pair of the
+ * other end is in ERR only if the target refused the request. */
 static bool take_refused(shmemhi_route_t *route, uint64_t word, fault_t *f)
 {
 	shmemhi_endpoint_t *e = reported(route, word);

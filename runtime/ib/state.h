@@ -59,8 +59,8 @@ typedef struct shmemhi_link {
 	uint32_t psn;      /* of its first request */
 	uint16_t udp_port; /* RoCE v2 source port */
 	int was_connected; /* its queue pair reached RTS; stays 1 if that is stopped or destroyed */
-	uint32_t event; /* type of the first event that the NIC had for it, 0: none; stored by the
-			   thread of ib/nic_events.c: atomic */
+	uint32_t event; /* type of the first event that the NIC reported for it, 0: none; stored by
+			   the thread of ib/nic_events.c: atomic */
 	struct mlx5dv_devx_uar *uar;
 	struct mlx5dv_devx_obj *cq, *qp;
 } shmemhi_link_t;
@@ -143,7 +143,7 @@ void shmemhi_ib_close_ports(shmemhi_ib_t *ib);
 int shmemhi_links_open(shmemh_t *job, shmemhi_ib_t *ib);
 int shmemhi_links_connect(shmemh_t *job, shmemhi_ib_t *ib);
 void shmemhi_links_close(shmemh_t *job, shmemhi_ib_t *ib);
-uint64_t shmemhi_links_nbytes(const shmemhi_ib_t *ib); /* memory of one link, all told */
+uint64_t shmemhi_links_nbytes(const shmemhi_ib_t *ib); /* all memory of one link */
 
 /* ib/failover_open.c: the port of a column; context NULL: this PE has no stand-by. Column 1 only
  * with ib->failover. */

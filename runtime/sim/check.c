@@ -69,12 +69,12 @@ int shmemsim_is_readable(const void *p, size_t nbytes)
 	struct iovec to = {copy, nbytes < sizeof(copy) ? nbytes : sizeof(copy)};
 	struct iovec from = {(void *)(uintptr_t)p, to.iov_len};
 	ssize_t n = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
-	if (n < 0) /* a kernel or sandbox without the call (ENOSYS, EPERM) tells nothing */
+	if (n < 0) /* without the system call (ENOSYS, EPERM) it is not known: 1 */
 		return errno != EFAULT;
 	return n == (ssize_t)to.iov_len;
 }
 
-/* Reads by itself: thread sanitizer must not take it for an access of the fiber. */
+/* No libc function, which thread sanitizer intercepts: these loads are none of the fiber. */
 static uint64_t hash_of(const unsigned char *at, size_t nbytes)
 {
 	uint64_t hash = 0xcbf29ce484222325u;

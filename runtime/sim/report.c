@@ -265,8 +265,8 @@ static void trace_all(void)
 	w->reporter = NULL;
 }
 
-/* Say so if PEs have launched different numbers of kernels: a kernel that waits for other PEs must
- * be launched on all of them. */
+/* Add a line if PEs have launched different numbers of kernels: a kernel that waits for other PEs
+ * must be launched on all of them. */
 static void add_launches(void)
 {
 	const shmemsimi_world_t *w = &shmemsimi_w;

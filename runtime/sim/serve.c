@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The service of fault tolerance, for a thread of the host runtime beside the emulator's. What it
- * executes of the device headers are plain atomics of the CPU: it is no fiber, so the scheduler
- * must not see its accesses. */
+/* The service of fault tolerance, for a thread of the host runtime beside the emulator's. Here the
+ * device headers are compiled with hooks that do nothing, to plain atomics of the CPU: the thread
+ * is no fiber, so the scheduler must not see its accesses. */
 #include <sched.h>
 #include <stdint.h>
 

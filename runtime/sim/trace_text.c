@@ -211,7 +211,7 @@ static void report_turns(const alike_t *a)
 	}
 }
 
-/* --- what is before and behind the operations --- */
+/* --- lines before and after the operations --- */
 
 /* The values of the words that the program has named, as the last access of each left them. */
 static void report_variables(uint64_t first)
@@ -251,8 +251,8 @@ static const shmemsimi_event_t *last_store(const void *p)
 	return NULL;
 }
 
-/* A thread whose last access was a load probably waits for that word or failed over its value, or
- * has ended after it: which value it read, and who stored to the word last. */
+/* A thread whose last access was a load probably waits for that word, failed because of its value,
+ * or ended after it. Report the value that it read, and the last store to the word. */
 static void report_last(const shmemsimi_event_t *e)
 {
 	char who[80], what[SHMEMSIMI_TEXT_NBYTES], writer[80], text[SHMEMSIMI_TEXT_NBYTES];

@@ -4,8 +4,8 @@
  *
  * The host runtime builds it (shmemh_ctx_get); a kernel receives it by value, as a member of its
  * const __grid_constant__ parameter struct, and passes `const shmemd_ctx_t *` down. It holds only
- * what cannot change while a kernel runs. Whatever changes (who died, the error latch, the words of
- * channels, among them the epochs of their paths) lives behind a pointer and is read with
+ * what cannot change while a kernel runs. Whatever changes (failed PEs, the error latch, the words
+ * of channels, among them the epochs of their paths) lives behind a pointer and is read with
  * system-scope loads: parameter banks do not change under a running kernel.
  *
  * Fields are appended, never moved: `size` tells how many bytes the host filled. */

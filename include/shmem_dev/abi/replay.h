@@ -123,15 +123,14 @@ SHMEMD_ABI_FN uint64_t shmemd_replay_address(const uint32_t *w, uint32_t key, in
 	return (uint64_t)shmemd_replay_swap(w[i]) << 32 | shmemd_replay_swap(w[i + 1]);
 }
 
-/* What becomes of a WQE whose path failed. */
+/* Fate of a WQE whose path failed. */
 enum shmemd_replay_fate {
 	SHMEMD_REPLAY_AGAIN = 0,     /* the new path repeats it */
 	SHMEMD_REPLAY_NOP = 1,       /* it was executed: a NOP takes its place */
 	SHMEMD_REPLAY_AMBIGUOUS = 2, /* a NOP, and the result is lost */
 };
 
-/* What becomes of a WQE. is_executed: by the responder; is_sunk: an atomic whose result no thread
- * reads. */
+/* The fate of a WQE. is_executed: by the responder; is_sunk: an atomic whose result is not read. */
 SHMEMD_ABI_FN int shmemd_replay_fate(shmemd_replay_kind_t kind, int is_executed, int is_sunk)
 {
 	if (!is_executed || !kind.is_request || kind.opcode == SHMEMD_MLX5_RDMA_READ)
@@ -141,7 +140,7 @@ SHMEMD_ABI_FN int shmemd_replay_fate(shmemd_replay_kind_t kind, int is_executed,
 	return SHMEMD_REPLAY_NOP;
 }
 
-/* Where a WQE goes. */
+/* Place, queue pair and keys of a WQE on the new path. */
 typedef struct shmemd_replay_at {
 	uint32_t index;      /* the new queue pair's, of its first WQEBB; 16 bits count */
 	uint32_t qpn;        /* of the new queue pair */

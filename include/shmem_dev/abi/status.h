@@ -125,7 +125,7 @@ enum shmemd_ring_mode {
 	SHMEMD_RING_DEFERRED = 2,
 };
 
-/* The operation an error record speaks of. */
+/* The operation that an error record names. */
 enum shmemd_op {
 	SHMEMD_OP_NONE = 0,
 	SHMEMD_OP_PUT = 1,
@@ -145,7 +145,7 @@ enum shmemd_op {
 
 /* Why a PE is gone. */
 enum shmemd_cause {
-	SHMEMD_CAUSE_NONE = 0,    /* it is there */
+	SHMEMD_CAUSE_NONE = 0,    /* it is in the job */
 	SHMEMD_CAUSE_DIED = 1,    /* its bootstrap connection broke: process killed, host down */
 	SHMEMD_CAUSE_LEFT = 2,    /* it finalized while others were still in the job */
 	SHMEMD_CAUSE_CUT_OFF = 3, /* this PE lost its own bootstrap connection, and cannot find

@@ -198,13 +198,13 @@
  * 10. Check builds (SHMEMD_CHECK)
  *   uint32_t shmemd_arch_present(uint32_t bar, uint32_t nthreads, int is_first, uint64_t v,
  *                                uint64_t *first)
- *                                        how many threads of the group have come, not counting
+ *                                        how many threads of the group call, not counting
  *                                        those that have exited; bar as shmemd_group_t. If all
- *                                        have, *first gets the v of the one thread that passes
+ *                                        do, *first gets the v of the one thread that passes
  *                                        is_first 1, in a warp lane 0, and they meet at another
  *                                        barrier of the group before the next call. All of
  *                                        them call it. Callers may not assume that it orders
- *                                        anything. Today's implementations are barriers of the
+ *                                        anything. The implementations here are barriers of the
  *                                        group (of a warp: a ballot), so a check build may hide
  *                                        that a group sync is missing before a call
  *   void     shmemd_arch_tell(const char *text, const char *site, uint32_t line)
