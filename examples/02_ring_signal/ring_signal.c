@@ -73,7 +73,7 @@ SHMEMD_KERNEL(ring, params_t, p)
 	*p.laps = base + LAPS;
 }
 
-/* What this PE hears in a lap, from the formula. */
+/* The value that PE me receives in a lap, from the formula. */
 static uint64_t expected(int lap, int me, int n)
 {
 	/* number of PEs that have added in this lap before me receives it */

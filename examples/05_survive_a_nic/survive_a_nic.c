@@ -85,7 +85,8 @@ SHMEMD_FN void send_chunk(const params_t *p, int to, uint32_t step, uint32_t chu
 				       SHMEMD_SIGNAL_SET, to);
 }
 
-/* Wait for a chunk and check it. Each thread counts in *wrong what it finds. */
+/* Wait for a chunk and check it. Each thread adds the number of wrong elements among those that it
+ * checks to *wrong. Returns the status of the wait. */
 SHMEMD_FN int take_chunk(const params_t *p, int from, uint32_t step, uint32_t chunk,
 			 uint64_t *wrong)
 {
@@ -208,7 +209,7 @@ static int run_pipeline(shmemh_t *job, params_t *p, script_t *script)
 	return 0;
 }
 
-/* Elements that were not right. */
+/* Sum up the elements that were not right. Returns 0, or 1 after a line on stderr. */
 static int count_wrong(const params_t *p, int n, uint64_t *wrong)
 {
 	uint64_t each[THREADS];
@@ -224,7 +225,8 @@ static int count_wrong(const params_t *p, int n, uint64_t *wrong)
 	return 0;
 }
 
-/* PE 0 says what all PEs have seen. Returns 0 if every element of every PE was right. */
+/* PE 0 prints the outages and results of all PEs. Returns 0 if every element of every PE was right,
+ * and the trace, if one was asked for, was written. */
 static int report(const share_t *shares, int n_pes, int n_channels, const options_t *o)
 {
 	int pe, n, failed = 0, n_lost = 0;
@@ -252,7 +254,8 @@ static int report(const share_t *shares, int n_pes, int n_channels, const option
 	return failed;
 }
 
-/* Collect what the PEs have seen. Returns the report's result on all PEs. */
+/* Gather the outages and results of all PEs, and report them. Returns the result of `report` on PE
+ * 0, on all PEs. */
 static int share(shmemh_t *job, const timeline_t *t, const script_t *script, uint64_t wrong,
 		 const options_t *o)
 {
@@ -278,7 +281,7 @@ static int share(shmemh_t *job, const timeline_t *t, const script_t *script, uin
 	return failed;
 }
 
-/* Say which ports are in use, for those who take them down by hand. */
+/* PE 0 prints the process and the port of each PE, for a user who takes ports down by hand. */
 static int print_ports(shmemh_t *job, const timeline_t *t)
 {
 	typedef struct who {
@@ -320,7 +323,8 @@ static int alloc(shmemh_t *job, params_t *p, const options_t *o)
 	return 0;
 }
 
-/* What the timeline watches: from its begin until all PEs have run their kernels. */
+/* The part of the program during which the timeline records outages: until all PEs have run their
+ * kernels. */
 static int run_watched(shmemh_t *job, params_t *p, const timeline_t *t, script_t *script,
 		       uint64_t *wrong)
 {

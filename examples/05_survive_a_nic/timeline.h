@@ -32,8 +32,7 @@ typedef struct timeline {
 	int n_channels, n_outages;
 } timeline_t;
 
-/* An outage has ended: keep it. before: what was known of the channel at the end of the last one.
- */
+/* Keep an outage that has ended. before: the latest report of the channel before this outage. */
 static void timeline_add(timeline_t *t, const outage_t *before, const shmemh_fault_info_t *info,
 			 int peer, int k)
 {

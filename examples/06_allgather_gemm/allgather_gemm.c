@@ -22,9 +22,9 @@
  *     Each sender of PE pe adds the rows of its slice to sig[pe][panel]. A block with tiles of the
  *     panel waits until the word has reached GEMM_TILE * epoch. The words are never reset: the
  *     epoch of a launch is done + 1.
- *     in[e % 2] may be overwritten in epoch e + 2. PE a, which overwrites that of PE b then, has
- *     finished epoch e + 1, for which it received signals of b. b sent them after its own epoch e,
- *     whose kernel had ended. So two buffers need no credits. Epochs are in device memory, so a
+ *     in[e % 2] of PE b may be overwritten in epoch e + 2. PE a, which then overwrites it, has
+ *     finished epoch e + 1, in which it received signals of b. b sent these after the kernel of its
+ *     own epoch e had ended. So two buffers need no credits. Epochs are in device memory, so a
  *     kernel launched again, also in a replayed CUDA graph, continues with the next epoch.
  *
  * Grid, all blocks resident
@@ -248,8 +248,9 @@ static int alloc(example_t *e, const gemm_sizes_t *s)
 	return gemm_fill(job, p->w, GEMM_WEIGHTS, me * s->columns, s->columns, 0, s->inner);
 }
 
-/* When the watching thread of PE 0 had seen each panel, which it does in the order of panels, so
- * that a tile may be stored before; and when tiles of the panel were stored, in the last epoch. */
+/* Print for each panel, in the last epoch, when the watching thread of PE 0 had seen it, and when
+ * the first and the last of its tiles were stored. The thread waits for the panels of a PE one
+ * after another, so a tile may be stored before the thread has seen its panel. */
 static int print_time_line(const example_t *e)
 {
 	const params_t *p = &e->p;

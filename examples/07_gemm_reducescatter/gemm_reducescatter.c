@@ -124,8 +124,8 @@ SHMEMD_FN int reduce_tile(const params_t *p, uint64_t epoch, int step, int owner
 		shmemd_add_tile_bulk_block(&p->ctx, dst, shared, TILE_NELEMS, SHMEMD_BULK_BF16,
 					   owner);
 	shmemd_bulk_wait_block();
-	/* A fence is too little: the next PE adds at the owner, a third PE, and needs this tile
-	 * complete there. */
+	/* A fence is not enough: the next PE adds at the owner, a third PE, where this tile must
+	 * be complete before. */
 	status = shmemd_quiet_leader_block(&p->ctx);
 	if (status == SHMEMD_OK && step < n - 1 && shmemd_thread_index() == 0)
 		shmemd_signal_op(&p->ctx, turn, epoch, SHMEMD_SIGNAL_SET, next);

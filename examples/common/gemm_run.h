@@ -283,7 +283,7 @@ static double gemm_us(uint64_t since, uint64_t ns)
 
 /* ---- launches ---- */
 
-/* NaN everywhere: what is read or added to too early is not the result. */
+/* Fill with NaN, so that an element that is read or added to too early makes a wrong result. */
 static int gemm_poison(gemm_program_t *g, bf16_t *at, size_t nbytes)
 {
 	void *nans = malloc(nbytes);

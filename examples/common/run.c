@@ -49,7 +49,7 @@ int run_failed(const shmemh_t *job, const char *call, int status, const char *fi
 	char text[512], who[24] = "";
 	int pe;
 
-	/* my_pe of a job that was finalized is -1, and leaves a text of its own. */
+	/* First the text: shmemh_my_pe of a finalized job returns -1 and replaces it. */
 	snprintf(text, sizeof(text), "%s", shmemh_error_text(job));
 	pe = job == NULL ? -1 : shmemh_my_pe(job);
 	if (pe >= 0)

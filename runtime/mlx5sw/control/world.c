@@ -13,8 +13,8 @@
 #include "mlx5sw/engine/engine.h"
 #include "mlx5sw/events/events.h"
 
-/* The numbers of each kind start elsewhere, so that software that confuses two kinds mostly fails.
- */
+/* First number of each kind of object: all different, so that a number used as one of another kind
+ * is mostly refused. */
 enum { FIRST_PD = 0x10, FIRST_UAR = 0x20, FIRST_UMEM = 0x40, FIRST_CQ = 0x400 };
 enum { FIRST_QP = 0x1000, FIRST_MR = 0x2000 };
 

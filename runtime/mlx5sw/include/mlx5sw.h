@@ -88,15 +88,15 @@ enum mlx5sw_timestamps {
 	MLX5SW_TIMESTAMPS_BOTH,
 };
 
-/* A rule that the adapter breaks, so that a test of the rule can be tested: each breaks one row of
- * `shmem-info --selftest`, which has its name. */
+/* A rule that the adapter breaks, so that a test of the rule can be tested: with each value one row
+ * of `shmem-info --selftest` fails, the row of that name. */
 enum mlx5sw_unlike {
 	MLX5SW_UNLIKE_NONE,
 	MLX5SW_UNLIKE_WRITE,            /* the last byte of a WRITE of an odd length is wrong */
-	MLX5SW_UNLIKE_INLINE,           /* the same of inline WRITEs */
+	MLX5SW_UNLIKE_INLINE,           /* as _WRITE, of an inline WRITE */
 	MLX5SW_UNLIKE_READ,             /* the last byte of a READ of an odd length is not placed */
 	MLX5SW_UNLIKE_DUMP,             /* DUMP is no operation of the device */
-	MLX5SW_UNLIKE_FENCE_BIT,        /* no effect */
+	MLX5SW_UNLIKE_FENCE_BIT,        /* the fence bit has no effect */
 	MLX5SW_UNLIKE_IMMEDIATE,        /* a WRITE whose field is not 0 is malformed */
 	MLX5SW_UNLIKE_ADD_8,            /* only the low half of the operand is added */
 	MLX5SW_UNLIKE_CAS_8,            /* the comparison is ignored */
@@ -107,11 +107,11 @@ enum mlx5sw_unlike {
 	MLX5SW_UNLIKE_ORDER_4,          /* results of 4 bytes are in host order */
 	MLX5SW_UNLIKE_ORDER_8,          /* results of 8 bytes are big-endian */
 	MLX5SW_UNLIKE_DOORBELL,         /* the same doorbell twice is an error */
-	MLX5SW_UNLIKE_WQE_WRAP,         /* a WQE across the end is malformed */
+	MLX5SW_UNLIKE_WQE_WRAP,         /* a WQE across the end of the ring is malformed */
 	MLX5SW_UNLIKE_CQ_RING,          /* the owner bit never changes */
-	MLX5SW_UNLIKE_CQ_COLLAPSED,     /* it is a ring */
+	MLX5SW_UNLIKE_CQ_COLLAPSED,     /* a collapsed CQ is a ring */
 	MLX5SW_UNLIKE_TS_FORMAT,        /* real-time stamps are a capability, and refused */
-	MLX5SW_UNLIKE_ERROR_OPCODE,     /* its CQE has another syndrome */
+	MLX5SW_UNLIKE_ERROR_OPCODE,     /* the CQE of this error has another syndrome */
 	MLX5SW_UNLIKE_ERROR_LOCAL_KEY,  /* likewise */
 	MLX5SW_UNLIKE_ERROR_REMOTE_KEY, /* likewise */
 	MLX5SW_UNLIKE_ERROR_REQUEST,    /* likewise */
@@ -181,14 +181,17 @@ MLX5SW_API int mlx5sw_config_from_env(mlx5sw_config_t *cfg);
  * Returns  0, or an errno value: EINVAL (a field has no meaning), ENOMEM. */
 MLX5SW_API int mlx5sw_start(const mlx5sw_config_t *cfg, const mlx5sw_hooks_t *hooks);
 
-/* Let the devices do a bounded amount of work. Returns how much they did; 0: there is no work until
- * a doorbell is rung or the time of mlx5sw_next_time has come. */
+/* Let the devices do a bounded amount of work: after mlx5sw_start, whose world has no thread of its
+ * own. Callers: any thread; the hooks' lock is held during the step. Returns the number of units of
+ * work; 0: there is no work until a doorbell is rung or the time of mlx5sw_next_time has come. */
 MLX5SW_API unsigned mlx5sw_step(void);
 
-/* When the next timer ends, by hooks.now; UINT64_MAX: none runs. */
+/* The time, by hooks.now, at which the next timer ends; UINT64_MAX: no timer runs. */
 MLX5SW_API uint64_t mlx5sw_next_time(void);
 
-/* Free everything. In a process that never called mlx5sw_start: stop the thread first. */
+/* Free all objects of the fabric, after which no pointer to one may be used. In a process whose
+ * thread runs the devices (it has not called mlx5sw_start), this function first stops that thread.
+ * Callers: one thread, while no other thread is in an entry point. */
 MLX5SW_API void mlx5sw_stop(void);
 
 /* Set the GPU memory of a dma-buf file descriptor: user space cannot derive the addresses from the
@@ -222,7 +225,7 @@ MLX5SW_API int mlx5sw_qp_counters(int host, int device, uint32_t qpn, mlx5sw_qp_
  * this again; NULL: no more. The first 1024 are kept. */
 MLX5SW_API const char *mlx5sw_report(unsigned n);
 
-/* In strict mode: returns whether lint has reported anything. */
+/* Returns 1 if lint is strict and has reported a mistake, otherwise 0. */
 MLX5SW_API int mlx5sw_failed(void);
 
 #ifdef __cplusplus

@@ -191,7 +191,7 @@ static inline void mlx5sw_sim_reset_lock(mlx5sw_sim_t *s)
  *
  * Callers  one PE's main, once in a run.
  * s        zeroed before the first run.
- * Returns  0, or an errno value: of mlx5sw_start; EPERM: this is no PE.
+ * Returns  0, or an errno value: of mlx5sw_start; EPERM: the caller is no PE.
  */
 static inline int mlx5sw_sim_start(mlx5sw_sim_t *s, const mlx5sw_config_t *cfg)
 {

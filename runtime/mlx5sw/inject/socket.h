@@ -40,8 +40,8 @@ static inline int mlx5swi_socket_address(struct sockaddr_un *a, const char *dir,
 	return n < 0 || (size_t)n >= sizeof(a->sun_path) ? ENAMETOOLONG : 0;
 }
 
-/* Remove a socket; the caller knows that nobody listens. Other files stay: the directory may hold
- * some of the user. */
+/* Remove a socket to which no process listens any more, as the caller knows. A file that is no
+ * socket stays: the directory may contain files of the user. */
 static inline void mlx5swi_socket_remove(const char *path)
 {
 	struct stat s;
