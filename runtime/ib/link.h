@@ -47,7 +47,7 @@ int shmemhi_link_to_rts(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *op
 int shmemhi_link_to_err(const shmemhi_ib_lib_t *lib, const shmemhi_link_t *link,
 			shmemhi_err_t *err);
 
-/* Any state to RESET: what was posted is forgotten. The caller sets the doorbell record to 0. */
+/* Any state to RESET: posted WQEs are discarded. The caller sets the doorbell record to 0. */
 int shmemhi_link_to_reset(const shmemhi_ib_lib_t *lib, const shmemhi_link_t *link,
 			  shmemhi_err_t *err);
 

@@ -4,8 +4,9 @@
  * SHMEMD_TRACE this file is empty. Not recorded: a test that does not hold, any test of packed.h
  * and wait_sets.h, signal_fetch, waits for tiles and bulk_fence (bulk.h), channel_ring and
  * channel_poll, channel_quiet in a job without NICs, the signals that stream.h sends in a kernel of
- * their own (unless grid.h is included before stream.h), what only asks (team.h, places and space
- * of channels), and in check builds a wait of signal.h that is refused for its group or its PE. */
+ * their own (unless grid.h is included before stream.h), calls that only query (team.h, places and
+ * space of channels), and in check builds a wait of signal.h that is refused for its group or its
+ * PE. */
 #ifndef SHMEMD_IMPL_TRACED_H
 #define SHMEMD_IMPL_TRACED_H
 

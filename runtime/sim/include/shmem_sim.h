@@ -124,10 +124,10 @@ SHMEMSIM_API void shmemsim_yield(void);
 SHMEMSIM_API void shmemsim_sleep(uint64_t ns);
 
 /* Suspend the calling fiber until the run has executed `step` operations (waits and accesses, as
- * max_steps counts them): it continues before the next operation, of whichever fiber; or until
- * another fiber calls shmemsim_ring. Up to then the run does not depend on `step`, so that a fault
- * can be put before each operation of one schedule. One fiber at a time: for another one it returns
- * at once. Returns the number of operations of the run so far. */
+ * max_steps counts them) or another fiber calls shmemsim_ring. Then it continues before any fiber
+ * executes a further operation. Until then the schedule does not depend on `step`, so a caller can
+ * put a fault before each operation of one schedule. If another fiber is suspended by this call,
+ * the call returns at once. Returns the number of operations of the run so far. */
 SHMEMSIM_API uint64_t shmemsim_await_step(uint64_t step);
 SHMEMSIM_API void shmemsim_ring(void);
 
