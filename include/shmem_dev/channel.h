@@ -186,8 +186,8 @@ SHMEMD_FN int shmemd_channel_poll(const shmemd_ctx_t *ctx, int pe, uint64_t plac
  *
  * Callers  one thread.
  * pe       0 .. n_pes - 1 of the context's team.
- * Returns  as shmemd_quiet, of this channel alone; it does not look at what is latched. Check
- *          builds: also ERR_BAD_PE.
+ * Returns  as shmemd_quiet, of this channel alone, but never a latched status of an earlier call.
+ *          Check builds: also ERR_BAD_PE.
  */
 SHMEMD_FN int shmemd_channel_quiet(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 {

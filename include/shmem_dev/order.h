@@ -39,10 +39,10 @@
  *              what it asked for, or shmemd_signal_fetch; in this thread, or in another one before
  *              a group sync. Then ordinary loads.
  *
- * These words speak of ordinary loads, stores and atomics. A kernel that waits for data must not
+ * These words apply to ordinary loads, stores and atomics. A kernel that waits for data must not
  * read them through __ldg or a const __restrict__ pointer, which may use a cache that no wait
- * invalidates; one that reads or writes them by TMA of its own calls shmemd_bulk_fence (bulk.h)
- * between the wait and that access. The calls of bulk.h contain it.
+ * invalidates. A kernel that reads or writes them by TMA of its own calls shmemd_bulk_fence
+ * (bulk.h) between the wait and that access. The calls of bulk.h contain this fence.
  */
 #ifndef SHMEMD_ORDER_H
 #define SHMEMD_ORDER_H

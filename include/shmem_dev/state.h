@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Optional, CUDA only: the context in constant memory, for kernels that cannot take it as a
- * parameter. Each translation unit that includes this file has its own copy and uploads it itself;
- * so it works without -rdc, and no unit sees another one's. Not part of shmem_dev.h.
+ * parameter. Each translation unit that includes this file has a copy of its own, which it uploads
+ * itself and no other unit can access, so that it works without -rdc. Not part of shmem_dev.h.
  *
  * Under -rdc the copies stay separate too. Prefer the kernel parameter: no upload. */
 #ifndef SHMEMD_STATE_H

@@ -105,7 +105,7 @@ SHMEMD_FN int shmemd_wait_until_for_s64(const shmemd_ctx_t *ctx, const int64_t *
 			    shmemdi_limit_for(ns));
 }
 
-/* Look once: does `*ivar cmp value` hold now?
+/* Load the word once: does `*ivar cmp value` hold now?
  *
  * Callers  one thread.
  * ivar, cmp, value  as shmemd_wait_until.

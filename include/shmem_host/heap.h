@@ -46,10 +46,10 @@ SHMEMH_API int shmemh_calloc(shmemh_t *job, size_t count, size_t nbytes, void **
  */
 SHMEMH_API int shmemh_free(shmemh_t *job, void *ptr);
 
-/* Where this PE sees ptr of PE world_pe, or NULL if that memory is not mapped here or ptr is not
- * symmetric. The result may be used by kernels for loads and stores; for native atomics only if the
- * link has them (all links of a team with SHMEMD_CTX_SM_ATOMICS do). This PE's own memory is always
- * mapped; with SHMEMH_DISABLE_P2P no other is. Any thread, any time. */
+/* Returns the address at which this PE maps ptr of PE world_pe, or NULL if that memory is not
+ * mapped here or ptr is not symmetric. Kernels may use the address for loads and stores; for native
+ * atomics only if the link has them (all links of a team with SHMEMD_CTX_SM_ATOMICS do). This PE's
+ * own memory is always mapped; with SHMEMH_DISABLE_P2P no other is. Any thread, any time. */
 SHMEMH_API void *shmemh_ptr(const shmemh_t *job, const void *ptr, int world_pe);
 
 /* What shmemh_heap_info reads. */

@@ -66,9 +66,9 @@ typedef struct shmemh_attr {
  *          attr->boot; attr->uniqueid with pe and n_pes; the environment SHMEMH_UNIQUEID,
  *          SHMEMH_PE, SHMEMH_NPES (set by a launcher such as shmem-launch); PMIx (mpirun, srun
  *          --mpi=pmix); RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT (torchrun): PE 0 then listens
- *          on the port after MASTER_PORT, and the secret is made of what the environment says,
- *          so whoever reaches that port and knows the environment can join; none of them: a job
- *          of one PE.
+ *          on the port after MASTER_PORT, and the secret is computed from the environment, so
+ *          any process that reaches that port and has these values can join; none of them: a
+ *          job of one PE.
  * job      receives the handle; NULL after a failure, with everything undone but the loading of
  *          libraries and a higher stack limit of the CUDA context: init may be called again, also
  *          for a job of another number of PEs. Only the thread of a hub stays in the process that

@@ -29,7 +29,7 @@
  * then the next one begins: a PE that contributes to collective s after its deadline receives a
  * FAIL with number s, and is in step again. Its status and line are those of the latest collective
  * that failed. Once a PE died or left every collective fails. A PE that receives no result for
- * longer than its timeout and a margin takes the hub for lost and ends its collectives.
+ * longer than its timeout and a margin treats the hub as lost and ends its collectives.
  *
  * Gathers among some PEs are told apart by their members and tag, and go on after a PE died or
  * left: a member that is gone is not waited for, and the hub alone decides who is. A PE waits for

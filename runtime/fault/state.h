@@ -28,7 +28,7 @@ typedef struct shmemhi_fault_group {
 
 #define SHMEMHI_FAULT_GROUPS 8
 
-/* Counts of a channel that lines have told. */
+/* Counts of a channel that its lines have reported so far. */
 typedef struct shmemhi_fault_told {
 	uint64_t replayed, ambiguous;
 } shmemhi_fault_told_t;

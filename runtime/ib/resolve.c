@@ -8,9 +8,9 @@
  * did not fail goes first; else the older question.
  *
  * All channels to a PE use the same port of each end, so an address that was found is kept for each
- * pair of ports. That none was found is kept too, for a while. An event of the own port and a new
- * address of either port cause another look-up; so does, if the address was found, a path that
- * failed for no known reason.
+ * pair of ports. The failure of a look-up is kept too, for a while. An event of this PE's port and
+ * a new address of either port cause another look-up; so does, if the address was found, a path
+ * that failed for no known reason.
  *
  * A failure ends the first path of a channel that meets it and, while it is kept, at most two more,
  * so that each end has its turn to change its port (ib/port_in_use.c). After that the next path on

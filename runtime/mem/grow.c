@@ -105,10 +105,10 @@ static int is_reserved_here(const shmemh_t *job, int pe)
 	return pe == job->pe || (peer->mapped && !peer->in_process);
 }
 
-/* One range for the own heap and those of the mapped PEs of other processes, in the order of their
- * numbers and equally far apart: kernels then compute where a peer's heap is (mapped_stride in
- * shmemd_ctx_t). The range is kept in this PE's own entry of mem->peers; the entries of other PEs
- * have only a base. */
+/* One range for this PE's heap and those of the mapped PEs of other processes, in the order of
+ * their numbers and equally far apart: kernels then compute where a peer's heap is (mapped_stride
+ * in shmemd_ctx_t). The range is kept in this PE's own entry of mem->peers; the entries of other
+ * PEs have only a base. */
 static int reserve_all(shmemh_t *job)
 {
 	shmemhi_mem_t *mem = job->mem;
@@ -226,7 +226,7 @@ static int map_at(shmemh_t *job, int pe, const shmemhi_growth_t *g)
 	return status;
 }
 
-/* Map the own memory and that of the peers; closes fds. */
+/* Map this PE's memory and that of the peers; closes fds. */
 static int map_all(shmemh_t *job, const shmemhi_growth_t *g, const int *fds)
 {
 	shmemhi_mem_t *mem = job->mem;
@@ -245,7 +245,7 @@ static int map_all(shmemh_t *job, const shmemhi_growth_t *g, const int *fds)
 	return status;
 }
 
-/* Map the slices of the own PE and its peers in the file of this growth, which the leader has
+/* Map the slices of this PE and its peers in the file of this growth, which the leader has
  * created. fd: on the other PEs, the file as they received it; closed here. Negative: the exchange
  * failed, and has left its line; the import of such a descriptor fails, too. */
 static int map_slices(shmemh_t *job, const shmemhi_growth_t *g, int fd)

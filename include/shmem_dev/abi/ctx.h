@@ -19,8 +19,8 @@
 
 /* One member of the context's team, indexed by its PE number in that team. Immutable. */
 typedef struct shmemd_peer {
-	/* Where this PE sees the peer's heap; for itself its own heap, or NULL with
-	 * SHMEMH_DISABLE_P2P=1. NULL: not mapped, so behind a NIC or nowhere. */
+	/* Where this PE maps the peer's heap; for itself its own heap, or NULL with
+	 * SHMEMH_DISABLE_P2P=1. NULL: not mapped, so reached by NIC or not at all. */
 	char *base;
 	int32_t world_pe;  /* the same PE's number in the world team */
 	uint32_t reserved; /* 0 */
@@ -164,8 +164,8 @@ typedef struct shmemd_ctx {
 	 * member by NIC, the range has all members; else it is empty with SHMEMH_DISABLE_P2P. */
 	int32_t first_mapped;
 	uint32_t mapped_span;
-	/* mapped_span if this PE sees the heap of each member pe of that range at
-	 * heap + (pe - my_pe) * mapped_stride, which `peers` says, too; else 0. */
+	/* mapped_span if this PE maps the heap of each member pe of that range at
+	 * heap + (pe - my_pe) * mapped_stride, which `peers` has, too; else 0. */
 	uint32_t n_strided;
 	/* To switch a channel (abi/replay.h), pinned host memory; NULL without SHMEMD_CTX_FT. */
 	struct shmemd_switch_order *switch_order;

@@ -132,7 +132,7 @@
  *                                        its virtual clock, or CLOCK_MONOTONIC in process mode);
  *                                        resolution may be as coarse as 1 us
  *   void     shmemd_arch_spin_hint(void) body of every poll loop; the emulator reschedules here
- *   SHMEMD_ARCH_POLLS_PER_HOST_LOOK      a multiple of 64: a wait looks at words in the host's
+ *   SHMEMD_ARCH_POLLS_PER_HOST_LOOK      a multiple of 64: a wait loads words in the host's
  *                                        memory once in so many polls (impl/spin.h)
  *
  * 8. Queues of a NIC
@@ -214,9 +214,9 @@
  *                                        a record was written: the emulator's report of a run
  *                                        that fails later has it
  *   int      shmemd_arch_is_readable(const void *p, size_t nbytes)   1 if that is not known
- *   The sources of nbi operations, on the CPU: nbi_source remembers a source and what it holds.
- *   nbi_changed returns the size of a source of this PE that has changed since, or 0, and then
- *   forgets all of this PE's; nbi_forget only forgets them. On GPUs they do nothing.
+ *   The sources of nbi operations, on the CPU: nbi_source adds a source and a hash of its bytes to
+ *   a list. nbi_changed returns the size of a source of this PE that has changed since, or 0, and
+ *   removes those of this PE; nbi_forget only removes them. On GPUs they do nothing.
  *   void     shmemd_arch_nbi_source(const void *src, size_t nbytes)
  *   uint64_t shmemd_arch_nbi_changed(void)
  *   void     shmemd_arch_nbi_forget(void)

@@ -2,14 +2,14 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The CPU twin of cuda.h: the primitives of arch.h on top of the emulator (<shmem_sim.h>).
  *
- * Every access first asks shmemdi_cpu_hooked whether the emulator must see it. If so, the emulator
+ * Before every access shmemdi_cpu_hooked decides whether to call the emulator. If so, the emulator
  * may switch to another fiber, or, in weak-memory mode, let a load read an older value. If not, the
  * access costs only a predictable branch more. A store also sets a flag (shmemsim_wrote), after
- * which waiting fibers look again. Memory itself always holds the newest value.
+ * which waiting fibers poll again. Memory itself always holds the newest value.
  *
  * Under thread sanitizer a fence by itself orders nothing (the sanitizer does not model fences).
- * Instead the emulator remembers it. After a fence that releases, the thread's strong stores and
- * atomics are done with release order until it writes weak data again; a fence that acquires
+ * Instead the emulator records the fence. After a fence that releases, the thread's strong stores
+ * and atomics have release order until the thread writes weak data again; a fence that acquires
  * acquires the words that the thread has read relaxed. So a race is reported where a fence is
  * missing, unless the emulator acquires early (runtime/sim/access.c); where it is present, none. */
 #ifndef SHMEMD_ARCH_CPU_H

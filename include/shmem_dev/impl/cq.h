@@ -182,7 +182,7 @@ SHMEMD_FN_CALL int shmemdi_cq_wait(shmemdi_ref_t ref, shmemdi_call_t call, shmem
 					    limit.named);
 }
 
-/* The same, with one look at the CQE inline before the call. */
+/* The same, with one poll of the CQE inline before the call. */
 SHMEMD_FN int shmemdi_cq_look_and_wait(const shmemdi_chan_t *c, shmemdi_call_t call,
 				       shmemdi_ticket_t t, shmemdi_limit_t limit)
 {

@@ -157,8 +157,8 @@ SHMEMD_FN shmemdi_cond_t shmemdi_flag_cond(const shmemd_ctx_t *ctx, int pe, uint
 }
 
 /* Wait for the flags of this thread's share of the members. *quiet gets the first status of a quiet
- * that has failed. If has_nic is 0, the first failed poll is followed by a look at the clock, since
- * in most cases shmemdi_flags_come has polled before. */
+ * that has failed. If has_nic is 0, the clock is read right after the first failed poll, since in
+ * most cases shmemdi_flags_come has polled before. */
 SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 				 uint64_t flag, shmemdi_limit_t limit, int has_nic, int *quiet)
 {
@@ -191,7 +191,7 @@ SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 SHMEMD_FN int shmemdi_flags_come(const shmemd_ctx_t *ctx, shmemd_group_t g, uint64_t flag,
 				 int has_status)
 {
-	int come = !SHMEMDI_CHECKING; /* a check build looks at each flag */
+	int come = !SHMEMDI_CHECKING; /* in a check build shmemdi_flags_wait checks each flag */
 	uint64_t seen;
 	int i;
 

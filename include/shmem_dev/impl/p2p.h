@@ -45,7 +45,7 @@ SHMEMD_FN int64_t shmemdi_stride_shift(const shmemd_ctx_t *ctx, int pe)
 	return (int64_t)((pe - ctx->my_pe) * units) * ((int64_t)1 << SHMEMD_STRIDE_LOG_UNIT);
 }
 
-/* The address of the same object in another heap, at this distance from the own one. Heaps are
+/* The address of the same object in another heap, at this distance from this PE's. Heaps are
  * global memory; without shmemd_arch_global_at the compiler would emit generic stores, since a sum
  * of integers says nothing about the kind of memory. sym may be NULL if nothing is copied. */
 SHMEMD_FN char *shmemdi_shifted(const void *sym, int64_t shift)

@@ -236,7 +236,7 @@ SHMEMD_FN int shmemdi_wait_from(const shmemd_ctx_t *ctx, shmemdi_call_t call, sh
 	return status ? status : shmemdi_wait(ctx, call, c, shmemdi_limit_default(ctx, pe));
 }
 
-/* One look for functions that return no status: bad arguments are latched and give 0. */
+/* One test, for functions that return no status: bad arguments are latched, and the result is 0. */
 SHMEMD_FN int shmemdi_test_once(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi_cond_t c)
 {
 	int status = shmemdi_cond_check(ctx, call, c);

@@ -77,8 +77,8 @@ SHMEMD_FN int shmemdi_flush_covers(uint64_t flush, uint64_t ready)
 }
 
 /* Post a READ after everything published, unless the last one covers all of that; one of the
- * coalesced lanes does so. It looks at `ready` after all lanes have arrived: what each of them has
- * posted counts. A channel that has failed is never quiet: it may have dropped a posting. */
+ * coalesced lanes does so. It loads `ready` after all lanes have arrived, so the READ comes after
+ * the posts of all of them. A channel that has failed is never quiet: a post may be lost. */
 SHMEMD_FN_CALL int shmemdi_flush_post(const shmemdi_ep_t *ep, shmemdi_call_t call)
 {
 	shmemdi_lanes_t lanes;

@@ -57,8 +57,8 @@ SHMEMD_FN int shmemdi_line_shows_idle(shmemdi_line_t line, uint32_t first)
 	return ((ready ^ first) | (done ^ first)) == 0;
 }
 
-/* Quiet looks at used channels only. The first poster of all finds the queue idle, and sets the
- * channel's bit in `used` before it publishes; what others publish comes after that. */
+/* Quiet completes used channels only. The first poster on a channel finds the queue idle, and sets
+ * the channel's bit in `used` before it publishes; other posters publish after that. */
 SHMEMD_FN void shmemdi_sq_set_used(const shmemdi_chan_t *c)
 {
 	const shmemd_ctx_t *device_copy = c->ctx;

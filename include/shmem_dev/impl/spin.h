@@ -41,7 +41,7 @@ SHMEMD_FN shmemdi_limit_t shmemdi_limit_for(uint64_t ns)
 	return limit;
 }
 
-/* State of one wait, which may look at several words one after another. */
+/* State of one wait, which may poll several words one after another. */
 typedef struct shmemdi_spin_t {
 	shmemdi_limit_t limit;
 	uint32_t polls;
@@ -58,8 +58,8 @@ SHMEMD_FN shmemdi_spin_t shmemdi_spin(shmemdi_limit_t limit)
 /* Has PE `only` died or left, can it not be reached any more, or is this PE cut off from the job?
  * With SHMEMDI_ANY_PE: is that so of any PE of the team? Then a wait for it ends. *pe: `only`
  * itself, whatever the result; with SHMEMDI_ANY_PE the PE that the abort word names, -1 if there is
- * none or if this PE is cut off from the job. Acquire: a word looked at afterwards shows what that
- * PE wrote before the host learned of its end. */
+ * none or if this PE is cut off from the job. Acquire: a word that is loaded afterwards has the
+ * value that the PE stored before the host learned of its end. */
 SHMEMD_FN int shmemdi_pe_failed(const shmemd_ctx_t *ctx, int only, int *pe)
 {
 	uint64_t word;
@@ -73,7 +73,7 @@ SHMEMD_FN int shmemdi_pe_failed(const shmemd_ctx_t *ctx, int only, int *pe)
 	return word != 0;
 }
 
-/* Is this poll one of those that look at words in host memory? */
+/* Is this poll one of those that also load words in host memory? */
 SHMEMD_FN int shmemdi_spin_is_host_look(const shmemdi_spin_t *spin)
 {
 	return spin->polls % SHMEMDI_POLLS_PER_HOST_LOOK == 0;
@@ -92,7 +92,7 @@ SHMEMD_FN int shmemdi_spin_is_over(shmemdi_spin_t *spin)
 	return now - spin->start >= spin->limit.ns;
 }
 
-/* A wait whose time is up looks at the host's memory once more, so that it names the PE that
+/* A wait whose time is up loads the words in host memory once more, so that it names the PE that
  * failed. */
 SHMEMD_FN int shmemdi_spin_look(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin)
 {

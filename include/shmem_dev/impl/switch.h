@@ -531,9 +531,9 @@ SHMEMD_FN int shmemdi_switch_is_pending(const shmemd_ctx_t *ctx)
 	return at.lo != at.hi;
 }
 
-/* Look at clock and host memory: is it time to stop, or is there an order to carry out? A wait may
- * take longer than its limit by the time of a switch. blocked, resv: of a poster that waits for
- * space. */
+/* Read the clock and the words in host memory: is the wait to end, or an order to be carried out? A
+ * wait may take longer than its limit by the time of a switch. blocked, resv: of a poster that
+ * waits for space. */
 SHMEMD_FN_CALL int shmemdi_wait_look(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin,
 				     const shmemd_channel_t *blocked, uint64_t resv)
 {

@@ -68,8 +68,8 @@ SHMEMD_FN shmemdi_cond_t shmemdi_set_at(const shmemdi_set_t *s, size_t i)
 	return shmemdi_cond(s->ivars + at, s->type, s->cmp, value);
 }
 
-/* The first element of the set in [i, end) whose comparison gives `result`; end: there is none. One
- * look at each. */
+/* The first element of the set in [i, end) whose comparison gives `result`; end: there is none.
+ * Loads each element once. */
 SHMEMD_FN_CALL size_t shmemdi_set_next(const shmemdi_set_t *s, size_t i, size_t end, int result)
 {
 	uint64_t seen;
@@ -91,9 +91,9 @@ SHMEMD_FN int shmemdi_set_is_empty(const shmemdi_set_t *s)
 }
 
 /* Where a search for any element begins. If it always began at 0, the elements after one that keeps
- * satisfying its comparison would never be returned; OpenSHMEM asks that a series of calls returns
- * each. A context holds nothing that a call could count in, so the clock gives the place: multiples
- * of the golden ratio are evenly spread, also if calls are equally far apart. */
+ * satisfying its comparison would never be returned; OpenSHMEM requires that a series of calls
+ * returns each. A context holds nothing that a call could count in, so the clock gives the
+ * place: multiples of the golden ratio are evenly spread, also if calls are equally far apart. */
 SHMEMD_FN size_t shmemdi_set_start(const shmemdi_set_t *s)
 {
 	uint64_t x;
@@ -104,7 +104,7 @@ SHMEMD_FN size_t shmemdi_set_start(const shmemdi_set_t *s)
 	return (size_t)((x ^ x >> 32) % s->nelems);
 }
 
-/* The elements that hold, in one look at each. */
+/* The elements that hold, each of them loaded once. */
 typedef struct shmemdi_found {
 	size_t count;    /* ANY: 0 or 1; ALL: 0 or 1, whether all do */
 	size_t index;    /* ANY: of the element; ALL: all before it have held */
@@ -165,9 +165,9 @@ SHMEMD_FN int shmemdi_set_record(const shmemd_ctx_t *ctx, shmemdi_call_t call, i
 	return shmemdi_record(ctx, call, status, pe, c.addr, shmemdi_cond_load(c), c.value);
 }
 
-/* Wait with checks of the clock and of failed PEs, as shmemdi_wait_loop: after a failure the look
- * at the top of the loop is the last one. A look at an array of 64 elements or more, however many
- * of them it reads, counts as 64 polls, so that the clock is read after each. */
+/* Wait with checks of the clock and of failed PEs, as shmemdi_wait_loop: after a failure the pass
+ * at the top of the loop is the last one. A pass over an array of 64 elements or more, however many
+ * of them it loads, counts as 64 polls, so that the clock is read after each pass. */
 SHMEMD_FN_CALL int shmemdi_set_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi_set_t s,
 				    int mode, shmemdi_limit_t limit, shmemdi_found_t *f)
 {
@@ -223,7 +223,7 @@ SHMEMD_FN int shmemdi_wait_some(const shmemd_ctx_t *ctx, shmemdi_call_t call, si
 	return status;
 }
 
-/* One look for the calls that return no status: bad arguments are latched, and nothing is found. */
+/* One pass, for calls that return no status: bad arguments are latched, and nothing is found. */
 SHMEMD_FN_CALL void shmemdi_set_test(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi_set_t s,
 				     int mode, shmemdi_found_t *f)
 {
