@@ -50,8 +50,8 @@ shmemh_team_t shmemhi_team_publish(shmemh_t *job, shmemhi_team_t *team, int slot
 	shmemhi_team_t *place = &job->teams[slot];
 
 	team->generation = place->generation % GENERATIONS + 1;
-	/* The monitor iterates over the teams under this lock when a PE dies or leaves. It has not
-	 * seen this team yet: what it has reported so far is caught up with. */
+	/* When a PE dies or leaves, the monitor sets the abort words of the teams in the table,
+	 * under this lock. For PEs that are gone already, set that of this team now. */
 	pthread_mutex_lock(&job->teams_lock);
 	*place = *team;
 	shmemhi_team_apply_gone(job, place);

@@ -12,7 +12,7 @@ typedef struct shmemhi_team_record {
 	int32_t args[3]; /* its arguments, compared */
 	int32_t status;  /* of this PE so far */
 	int32_t my_pe;   /* its number in the team that is made */
-	uint32_t flags;  /* SHMEMD_CTX_* of that team, as this PE sees its members */
+	uint32_t flags;  /* SHMEMD_CTX_* of that team, by how this PE reaches its members */
 	uint32_t next;   /* shmemh.next_team_slot */
 	uint64_t slots;  /* shmemh.team_slots */
 } shmemhi_team_record_t;
@@ -40,8 +40,8 @@ void shmemhi_team_remove(shmemh_t *job, shmemhi_team_t *team);
 void shmemhi_team_sort(int32_t *roster, const int *members, int n);
 
 /* Fill a team that has its sync memory and a place for its context: members, device tables, and
- * the flags as this PE sees them; sync memory is zeroed. After a failure the caller calls
- * shmemhi_team_drop. */
+ * the flags by how this PE reaches the members; sync memory is zeroed. After a failure the caller
+ * calls shmemhi_team_drop. */
 int shmemhi_team_fill(shmemh_t *job, shmemhi_team_t *team, const int *members, int n);
 
 /* After shmemhi_team_fill, once the flags are equal on all members: add the flags that need no

@@ -119,8 +119,8 @@ static bool close_bounds(const bounds_t *bounds, int64_t slack)
 	return true;
 }
 
-/* Within the bounds against the PEs before it: 0 if that is within; else the middle, or the bound
- * if there is one on one side only. */
+/* The offset of a PE within its bounds against the PEs before it: 0 if the bounds include 0; else
+ * the middle between both bounds, or the bound if there is only one. */
 static int64_t offset_of(const bounds_t *bounds, const shmemhi_trace_clock_t *clocks, int pe)
 {
 	int64_t low = INT64_MIN, high = INT64_MAX;

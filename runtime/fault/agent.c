@@ -44,7 +44,7 @@ static void end_waits(void *arg, int pe)
 	shmemhi_unreachable(agent->job, pe);
 }
 
-/* What this PE needs by itself. */
+/* Make the parts of the agent that need no other PE. */
 static int make_agent(shmemh_t *job, uint32_t n_channels, const shmemhi_fault_ops_t *ops,
 		      void *self, meeting_t *mine)
 {

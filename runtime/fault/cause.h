@@ -17,8 +17,8 @@ bool shmemhi_cause_is_root(uint32_t cause);
  * nothing says which part of the path failed. */
 bool shmemhi_cause_is_unexplained(uint32_t cause);
 
-/* The cause that this event gives to what the machine does because of it; found: what the transport
- * said with it. */
+/* The cause, because of this event, of what the machine does next; found: the cause that the
+ * transport has reported with the event. */
 shmemhi_fault_cause_t shmemhi_cause_of(const shmemhi_switch_event_t *e,
 				       shmemhi_fault_cause_t found);
 

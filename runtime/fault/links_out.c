@@ -10,7 +10,7 @@
 #include "base/sockets.h"
 #include "fault/links.h"
 
-#define CONNECT_NS (2 * SHMEMHI_SECOND) /* an address behind a firewall keeps the others waiting */
+#define CONNECT_NS (2 * SHMEMHI_SECOND) /* an address behind a firewall delays the next ones */
 #define PROOF_NS (5 * SHMEMHI_SECOND)
 #define ACK_NS (2 * SHMEMHI_SECOND) /* without an acknowledgement */
 #define RETRY_NS (50 * SHMEMHI_MS)  /* after all addresses failed; then twice that, and so on, */

@@ -283,7 +283,7 @@ static bool execute(shmemhi_fault_core_t *core, uint32_t index, shmemhi_switch_a
 static void feed_result(shmemhi_fault_core_t *core, uint32_t index,
 			const shmemhi_switch_event_t *result)
 {
-	/* CONNECT may say why it failed. */
+	/* The result of a CONNECT that failed may have the cause as its value. */
 	const int is_told = result->kind == SHMEMHI_EV_FAULT &&
 			    shmemhi_cause_may_switch((uint32_t)result->value);
 	const shmemhi_fault_cause_t cause = {is_told ? (uint32_t)result->value : SHMEMH_FAULT_BY_QP,
@@ -417,7 +417,7 @@ static void report(shmemhi_fault_core_t *core, uint32_t index)
 {
 	shmemhi_fault_channel_t *c = &core->channels[index];
 
-	/* Of a channel that ends, the end is told, and not that it has left its path. */
+	/* If a channel is ending, report only its end, and not that it has left its path. */
 	if (!c->is_changed ||
 	    (c->machine.phase == SHMEMHI_CLOSED && c->machine.is_pending && !c->is_unanswered))
 		return;

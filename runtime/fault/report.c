@@ -84,7 +84,7 @@ static int is_of_group(const shmemhi_fault_group_t *group, const shmemhi_fault_r
 	       group->row.status == row->status && strcmp(group->row.port, row->port) == 0;
 }
 
-/* The group that the change belongs to; else an unused one, or the oldest, whose line is said. */
+/* The group that the change belongs to; else an unused one, or the oldest, after its line. */
 static shmemhi_fault_group_t *group_of(shmemhi_fault_agent_t *agent, const shmemhi_fault_row_t *row)
 {
 	shmemhi_fault_group_t *groups = agent->report.groups, *other = &groups[0];
@@ -136,7 +136,7 @@ static void add_line(shmemhi_fault_agent_t *agent, int pe, uint32_t k,
 		group->row = *row;
 	}
 	count(agent, group, pe, k);
-	if (row->state != SHMEMH_FAULT_SWITCHING) { /* that line tells no counts */
+	if (row->state != SHMEMH_FAULT_SWITCHING) { /* its line has no counts */
 		group->replayed += row->replayed - told->replayed;
 		group->ambiguous += row->ambiguous - told->ambiguous;
 		*told = (shmemhi_fault_told_t){row->replayed, row->ambiguous};

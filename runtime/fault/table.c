@@ -9,7 +9,7 @@
 #include "base/descriptors.h"
 #include "base/file_limit.h"
 
-#define N_TRIES 1000 /* of a copy, while the writer is at it */
+#define N_TRIES 1000 /* of a copy, while the writer changes the row */
 
 int shmemhi_fault_table_open(shmemhi_fault_table_t *table, int pe, int n_pes, uint32_t n_channels,
 			     shmemhi_err_t *err)

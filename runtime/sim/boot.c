@@ -305,7 +305,7 @@ void shmemsimi_boot_left(int pe)
 	}
 }
 
-/* Has PE i arrived in what seat `by` waits in, or has it no part in that? */
+/* Has PE i arrived in the gather in which seat `by` waits, or is it no member of that gather? */
 static int has_arrived(const job_t *job, const seat_t *by, int i)
 {
 	const seat_t *s = &job->seats[i];

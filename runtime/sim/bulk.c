@@ -8,7 +8,7 @@
 #include <shmem_dev/impl/half.h>
 #include "sim/sim.h"
 
-#define N_COPIES 64 /* of a thread; the oldest gives way to another one */
+#define N_COPIES 64 /* of a thread; before a further one is posted, the oldest is made */
 
 typedef struct copy {
 	char *to;

@@ -126,8 +126,8 @@ static bool has_lane(const alike_t *a, uint32_t tid)
 	return a->lanes[tid / 32] >> tid % 32 & 1;
 }
 
-/* Is event i of the turn that begins at `at` the same as that of the first turn? How far apart the
- * words of neighbouring lanes are is taken from the first two turns. */
+/* Is event i of the turn that begins at `at` the same as that of the first turn? The distance
+ * between the words of neighbouring lanes is that of the first two turns. */
 static bool is_alike(const alike_t *a, uint64_t at, uint64_t i)
 {
 	const shmemsimi_event_t *first = shmemsimi_event(a->first + i);
