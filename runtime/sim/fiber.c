@@ -42,7 +42,6 @@ extern void __tsan_release(void *obj) __attribute__((weak));
 #define HOST_STACK_NBYTES ((size_t)1 << 20)
 #define LANE_STACK_NBYTES ((size_t)64 << 10)
 #define LANE_STACK_SANITIZED_NBYTES ((size_t)256 << 10)
-#define GUARD_NBYTES ((size_t)4096)
 
 void shmemsimi_swap(void **save_sp, void *load_sp);
 
@@ -106,13 +105,13 @@ static char *stack_take(int kind, size_t nbytes)
 		*list = *link_of(stack, nbytes);
 		return stack;
 	}
-	long p = syscall(SYS_mmap, NULL, nbytes + GUARD_NBYTES, PROT_READ | PROT_WRITE,
+	long p = syscall(SYS_mmap, NULL, nbytes + SHMEMSIMI_GUARD_NBYTES, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
 	if (p == -1)
 		return NULL;
 	/* Fails beyond about 32,000 fibers (vm.max_map_count): further ones have no guard page. */
-	(void)!mprotect((void *)p, GUARD_NBYTES, PROT_NONE);
-	return (char *)p + GUARD_NBYTES;
+	(void)!mprotect((void *)p, SHMEMSIMI_GUARD_NBYTES, PROT_NONE);
+	return (char *)p + SHMEMSIMI_GUARD_NBYTES;
 }
 
 static void stack_give(char *stack, int kind, size_t nbytes)
@@ -121,7 +120,7 @@ static void stack_give(char *stack, int kind, size_t nbytes)
 	/* Thread sanitizer drops the recorded accesses to a stack only when the stack is unmapped.
 	 * A happens-before edge at reuse would order fibers that nothing orders. */
 	if (shmemsimi_under_tsan()) {
-		munmap(stack - GUARD_NBYTES, nbytes + GUARD_NBYTES);
+		munmap(stack - SHMEMSIMI_GUARD_NBYTES, nbytes + SHMEMSIMI_GUARD_NBYTES);
 		return;
 	}
 	*link_of(stack, nbytes) = *list;
@@ -183,7 +182,8 @@ static void keep_stack(char *start, size_t nbytes)
 	char *end = start + nbytes;
 	for (unsigned i = 0; i < N_KEPT; i++) {
 		struct kept *k = &kept[i];
-		if (!k->start || (k->end + GUARD_NBYTES != start && end + GUARD_NBYTES != k->start))
+		if (!k->start || (k->end + SHMEMSIMI_GUARD_NBYTES != start &&
+				  end + SHMEMSIMI_GUARD_NBYTES != k->start))
 			continue;
 		__lsan_unregister_root_region(k->start, (size_t)(k->end - k->start));
 		start = k->start < start ? k->start : start;

@@ -214,6 +214,7 @@ int shmemsim_launch_3d(void (*kernel)(const void *params), const void *params, s
 		g->block_dim[i] = block_dim[i];
 	}
 	shmemsimi_copy(g->params, params, params_nbytes);
+	shmemsimi_name_kernel(g);
 	shmemsimi_release(g);
 	append(s, g);
 	if (w->mode == MODE_PROCESS) {
@@ -305,7 +306,7 @@ static int count_unfinished(int pe, char *name, size_t nbytes)
 			first = first && first->id < g->id ? first : g;
 		}
 	if (first)
-		shmemsimi_kernel_name(first, name, nbytes);
+		shmemsimi_format(name, nbytes, "%s", first->name);
 	return n;
 }
 

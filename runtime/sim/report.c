@@ -77,20 +77,19 @@ void shmemsimi_report_line(const char *fmt, ...)
 
 /* What shmemsim_launch_cuda starts is a function of its own, whose parameters begin with the
  * kernel's address. */
-void shmemsimi_kernel_name(const shmemsimi_grid_t *g, char *name, size_t nbytes)
+void shmemsimi_name_kernel(shmemsimi_grid_t *g)
 {
-	shmemsimi_symbol((const char *)(uintptr_t)g->kernel + 1, name, nbytes);
-	if (strstr(name, "shmemsim_launch_cuda"))
-		shmemsimi_symbol(*(const char *const *)g->params + 1, name, nbytes);
+	shmemsimi_symbol((const char *)(uintptr_t)g->kernel + 1, g->name, sizeof(g->name));
+	if (strstr(g->name, "shmemsim_launch_cuda"))
+		shmemsimi_symbol(*(const char *const *)g->params + 1, g->name, sizeof(g->name));
 }
 
 static void add_lane(const shmemsimi_fiber_t *f)
 {
-	char name[128];
-	shmemsimi_kernel_name(f->grid, name, sizeof(name));
+	const shmemsimi_grid_t *g = f->grid;
 	if (f->pe >= 0)
 		add("PE %d ", f->pe);
-	add("kernel %u %s block %u thread %u", f->grid->id, name, f->thread.block, f->thread.tid);
+	add("kernel %u %s block %u thread %u", g->id, g->name, f->thread.block, f->thread.tid);
 }
 
 static void add_who(const shmemsimi_fiber_t *f)

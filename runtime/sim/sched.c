@@ -412,7 +412,9 @@ void shmemsimi_loop(void)
 {
 	shmemsimi_world_t *w = &shmemsimi_w;
 	w->is_wanted_main = 0;
+	shmemsimi_crash_begin();
 	shmemsimi_switch(next_fiber());
+	shmemsimi_crash_end();
 	if (w->is_failed)
 		shmemsimi_report_fibers();
 }

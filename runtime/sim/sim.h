@@ -136,6 +136,7 @@ typedef struct shmemsimi_grid {
 	struct shmemsimi_stream *stream;
 	uint32_t id; /* counts launches of the world */
 	int pe;
+	char name[96];  /* of its kernel */
 	int is_counted; /* a line says that the program did not wait for it */
 	void (*kernel)(const void *params);
 	void *params;
@@ -234,6 +235,7 @@ void *shmemsimi_scratch_alloc(size_t nbytes); /* for kernels: with red zones, no
 void shmemsimi_scratch_free(void *mem, size_t nbytes);
 
 /* fiber.c */
+#define SHMEMSIMI_GUARD_NBYTES ((size_t)4096) /* below each stack: memory without access */
 bool shmemsimi_under_tsan(void);
 void shmemsimi_fiber_begin(void);                   /* main is the current fiber */
 void shmemsimi_fiber_create(shmemsimi_fiber_t *f);  /* before its first run */
@@ -359,6 +361,10 @@ void shmemsimi_streams_free(void);
 void shmemsimi_bulk_end(void);
 void shmemsimi_bulk_discard(shmemsimi_fiber_t *f);
 
+/* crash.c: while fibers run, a line for a kernel that gets SIGSEGV or SIGBUS */
+void shmemsimi_crash_begin(void);
+void shmemsimi_crash_end(void);
+
 /* boot.c */
 void shmemsimi_boot_left(int pe); /* the PE returned from pe_main */
 void shmemsimi_boot_end(void);
@@ -371,8 +377,9 @@ void shmemsimi_report_line(const char *fmt, ...) __attribute__((format(printf, 1
 size_t shmemsimi_format(char *dst, size_t nbytes, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4))); /* snprintf into memory that fibers share */
 void shmemsimi_report_fibers(void);            /* main: appends the place of each fiber */
-/* The name of a grid's kernel, or of the function that shmemsim_launch_cuda runs as one. */
-void shmemsimi_kernel_name(const shmemsimi_grid_t *g, char *name, size_t nbytes);
+/* Sets the name of a new grid: that of its kernel, or of the function that shmemsim_launch_cuda
+ * runs as one. */
+void shmemsimi_name_kernel(shmemsimi_grid_t *g);
 bool shmemsimi_symbol(const void *pc, char *text, size_t nbytes);
 bool shmemsimi_variable(const void *p, char *text, size_t nbytes); /* p is in a static variable */
 
