@@ -333,7 +333,9 @@ SHMEMD_FN shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t dep
 	/* The word was loaded beside the marks, and may be older than the reservations whose marks
 	 * were taken. So a poster that would ring by the default rule loads it again, and for few
 	 * WQEBBs once more, 0.15 us each. With 2 such loads 8 warps on one channel, host queue,
-	 * rang every 28th put, 560 ns a put; with 1 every 11th, 645 ns; a third gained nothing. */
+	 * rang every 28th put, 560 ns a put; with 1 every 11th, 645 ns; a third gained nothing. The
+	 * number of loads is about speed alone, so no test fails with another one: a poster that
+	 * misses the one behind it rings a doorbell that the other would have rung. */
 	turn.is_followed = shmemdi_sq_is_followed(resv, turn.end);
 	looks = turn.end - first < 16 ? 2 : 1;
 	for (; looks && !(turn.is_followed | turn.is_now | turn.is_deferred); looks--)
