@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* A kernel that accesses memory that is not there: one line names the thread before the process
- * dies. The handlers are installed while the emulator runs fibers, and only for signals whose
- * action is the default one: a handler of the program, a debugger's library or a sanitizer stays.
- * They call only functions that a signal handler may call. */
+ * dies. The handlers are installed while the emulator runs fibers, only for signals whose action is
+ * the default one, and only if the program has no stack for signals: a handler of the program, a
+ * library or a sanitizer stays.
+ * They call only functions that a signal handler may call, unless they end the run. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -69,6 +70,16 @@ static const char *reason(const shmemsimi_fiber_t *f, int sig, const siginfo_t *
 					    : "SIGSEGV: no memory at address ";
 }
 
+/* The cause is known: the run fails, and the process goes on. The signal came at an access of the
+ * kernel, and the fiber is suspended in the handler for good, so a report may be made. Another
+ * kernel dies instead, where a debugger finds it. */
+static void fail_run(const siginfo_t *info)
+{
+	shmemsim_fail("accesses %p, where no memory is, after shmemh_finalize of its PE: call "
+		      "shmemd_stream_sync before shmemh_finalize",
+		      info->si_addr);
+}
+
 /* SA_RESETHAND has set the default action, which the repeated access then finds. A signal that was
  * sent does not come again by itself. */
 static void crashed(int sig, siginfo_t *info, void *context)
@@ -83,6 +94,8 @@ static void crashed(int sig, siginfo_t *info, void *context)
 	}
 	if (f->kind != KIND_LANE || w->thread != (unsigned long)pthread_self())
 		return;
+	if (w->mode == MODE_RUN && f->grid->is_counted && !w->is_failed)
+		fail_run(info);
 	add(&line, "shmem_sim: ");
 	add_thread(&line, f);
 	add(&line, ": ");
@@ -95,17 +108,17 @@ static void crashed(int sig, siginfo_t *info, void *context)
 void shmemsimi_crash_begin(void)
 {
 	struct sigaction mine = {.sa_sigaction = crashed,
-				 .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND};
+				 .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND | SA_NODEFER};
 	struct sigaction now;
 	stack_t stack;
-	/* Thread sanitizer has handlers of its own, and hides them from sigaction. */
-	if (shmemsimi_under_tsan() || sigaltstack(NULL, &stack))
+	/* Thread sanitizer has handlers of its own, and hides them from sigaction. A program with a
+	 * stack for signals prepares for crashes itself, and that stack may be small. */
+	if (shmemsimi_under_tsan() || sigaltstack(NULL, &stack) || !(stack.ss_flags & SS_DISABLE))
 		return;
-	if (stack.ss_flags & SS_DISABLE)
-		sigaltstack(&(stack_t){.ss_sp = alt_stack, .ss_size = sizeof(alt_stack)}, NULL);
+	sigaltstack(&(stack_t){.ss_sp = alt_stack, .ss_size = sizeof(alt_stack)}, NULL);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		if (!sigaction(signals[i], NULL, &now) && !(now.sa_flags & SA_SIGINFO) &&
-		    now.sa_handler == SIG_DFL)
+		/* Whatever its flags: SA_RESETHAND leaves them. */
+		if (!sigaction(signals[i], NULL, &now) && now.sa_handler == SIG_DFL)
 			sigaction(signals[i], &mine, NULL);
 }
 

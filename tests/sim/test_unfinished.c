@@ -2,11 +2,13 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Programs that do not wait for their kernels: a line says so, at finalize or at the end of the
  * process, and at the end of a process that left its job without finalize. */
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "sim_test.h"
+#include "../common/sanitized.h"
 #include <shmem_host/shmem_host.h>
 
 static uint32_t word, counter;
@@ -37,6 +39,8 @@ static const char *printed(int (*body)(void))
 	if (pid == 0) {
 		dup2(fd, STDERR_FILENO);
 		setenv("SHMEMH_DEBUG", "warn", 1);
+		if (!SANITIZED)
+			signal(SIGSEGV, SIG_DFL); /* cmocka has a handler */
 		exit(body());
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -131,6 +135,51 @@ static void test_finalize(void **state)
 	assert_string_equal(printed(synced), "");
 }
 
+static void polls_heap(const void *params)
+{
+	uint32_t *const *at = params;
+	while (shmemd_arch_ld_acquire_u32(*at) != 2)
+		shmemd_arch_spin_hint();
+}
+
+static int finalize_under_kernel(int pe, int n_pes, void *arg)
+{
+	shmemh_attr_t attr = SHMEMH_ATTR_INIT;
+	shmemh_t *job;
+	void *at;
+	(void)pe, (void)n_pes, (void)arg;
+	attr.boot = shmemsim_boot();
+	if (shmemh_init(&attr, &job) || shmemh_calloc(job, 1, 4, &at) ||
+	    shmemsim_launch(polls_heap, &at, sizeof(at), 1, 1, 0, NULL))
+		return 1;
+	return shmemh_finalize(job);
+}
+
+static int crashes_after_finalize(void)
+{
+	for (int i = 0; i < 2; i++) {
+		if (!shmemsim_run(NULL, 2, finalize_under_kernel, NULL))
+			return 1;
+		fputs(shmemsim_report(), stderr);
+	}
+	return shmemsim_run(NULL, 1, finalize_early, NULL);
+}
+
+/* A kernel that uses memory of a finalized job ends the run as failed, and not the process. */
+static void test_released_memory(void **state)
+{
+	const char *text;
+	(void)state;
+	if (SANITIZED) {
+		print_message("skipped: a sanitizer ends the process\n");
+		skip();
+	}
+	text = printed(crashes_after_finalize);
+	assert_int_equal(count(text, ", where no memory is, after shmemh_finalize of its PE"), 2);
+	assert_non_null(strstr(text, " polls_heap block 0 thread 0: accesses 0x"));
+	assert_int_equal(count(text, "\nfibers:\n"), 2);
+}
+
 static void test_end_of_process(void **state)
 {
 	static const char line[] = "shmem_sim: the process ends, and kernels of it have not ended: "
@@ -172,6 +221,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_finalize),
+		cmocka_unit_test(test_released_memory),
 		cmocka_unit_test(test_end_of_process),
 		cmocka_unit_test(test_failed_run),
 	};
