@@ -45,16 +45,23 @@ void shmemhi_fault_text(const shmemhi_fault_row_t *row, int pe, char *text, size
 			 syndrome);
 }
 
-/* "channel 0 to PE 5", or "64 channels to 8 PEs, first channel 0 to PE 5". */
-static void text_channels(const shmemhi_fault_group_t *g, char text[96])
+/* "channel 0 to PE 5", or "64 channels to 8 PEs, first channel 0 to PE 5"; if they have changed
+ * more often than once each, with ", 90 changes in 5.0 s". */
+static void text_channels(const shmemhi_fault_group_t *g, uint64_t now, char text[128])
 {
+	size_t n;
+
 	if (g->n_channels == 1)
-		snprintf(text, 96, "channel %u to PE %d", g->k, g->pe);
+		snprintf(text, 128, "channel %u to PE %d", g->k, g->pe);
 	else if (g->n_pes == 1)
-		snprintf(text, 96, "%u channels to PE %d", g->n_channels, g->pe);
+		snprintf(text, 128, "%u channels to PE %d", g->n_channels, g->pe);
 	else
-		snprintf(text, 96, "%u channels to %u PEs, first channel %u to PE %d",
+		snprintf(text, 128, "%u channels to %u PEs, first channel %u to PE %d",
 			 g->n_channels, g->n_pes, g->k, g->pe);
+	n = strlen(text);
+	if (g->n_changes > g->n_channels)
+		snprintf(text + n, 128 - n, ", %u changes in %.1f s", g->n_changes,
+			 (double)(now - g->begin) / (double)SHMEMHI_SECOND);
 }
 
 /* "mlx5_0:1 QP 0x1a2 (address) -> mlx5_2:1 QP 0x3b4 (address)", of the first channel. */
@@ -83,9 +90,9 @@ static const char *status_name(int status)
 void shmemhi_fault_say(const shmemhi_fault_agent_t *agent, const shmemhi_fault_group_t *g)
 {
 	const shmemhi_log_t *log = &agent->job->log;
-	char channels[96], path[256], why[192], counts[96] = "";
+	char channels[128], path[256], why[192], counts[96] = "";
 
-	text_channels(g, channels);
+	text_channels(g, agent->core.now, channels);
 	text_path(&g->row, path);
 	shmemhi_fault_text(&g->row, g->pe, why, sizeof why);
 	if (g->replayed || g->ambiguous)

@@ -2,7 +2,6 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* What the agent publishes: the table, lines, the program's callback, the metrics file. */
 #include <errno.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,9 @@
 #include "fault/state.h"
 
 #define GROUP_NS (100 * SHMEMHI_MS) /* changes within it are one line */
+/* From one line to the next of the same kind about the same channels: a path that flaps was lost 18
+ * times a second. */
+#define REPEAT_NS (5 * SHMEMHI_SECOND)
 #define REFRESH_NS (250 * SHMEMHI_MS)
 #define REFRESH_ROWS 1024u
 #define METRICS_NS (5 * SHMEMHI_SECOND) /* node_exporter is asked every 15 s or so */
@@ -69,12 +71,40 @@ static void fill_row(const shmemhi_fault_agent_t *agent, int pe, uint32_t k,
 
 /* Lines */
 
+#define IN_CHANGES 1u /* of is_in: the channel has changed since the group's line, */
+#define IN_LINE 2u    /* and was in it or in an earlier one */
+
+/* Write the group's line, if channels have changed since the last one. The group is kept for a time
+ * to find out which changes are repeated. */
 static void flush(shmemhi_fault_agent_t *agent, shmemhi_fault_group_t *group)
+{
+	const size_t n = (size_t)agent->core.config.n_pes * agent->core.config.n_channels;
+
+	if (group->state < 0 || !group->n_changes)
+		return;
+	shmemhi_fault_say(agent, group);
+	group->said_at = agent->core.now;
+	group->n_changes = 0;
+	for (size_t i = 0; i < n; i++)
+		group->is_in[i] = group->is_in[i] ? IN_LINE : 0;
+}
+
+/* Only repeated changes wait. So an end does not: a channel ends once. */
+static int is_due(const shmemhi_fault_group_t *group, uint64_t now)
+{
+	if (group->has_new)
+		return now - group->begin >= GROUP_NS;
+	return now >= group->said_at + REPEAT_NS;
+}
+
+static void step_group(shmemhi_fault_agent_t *agent, shmemhi_fault_group_t *group, uint64_t now)
 {
 	if (group->state < 0)
 		return;
-	shmemhi_fault_say(agent, group);
-	group->state = -1;
+	if (group->n_changes && is_due(group, now))
+		flush(agent, group);
+	else if (!group->n_changes && now >= group->said_at + REPEAT_NS)
+		group->state = -1;
 }
 
 static int is_of_group(const shmemhi_fault_group_t *group, const shmemhi_fault_row_t *row)
@@ -96,10 +126,11 @@ static shmemhi_fault_group_t *group_of(shmemhi_fault_agent_t *agent, const shmem
 		if (other->state >= 0 && (groups[i].state < 0 || groups[i].begin < other->begin))
 			other = &groups[i];
 	flush(agent, other);
+	other->state = -1;
 	return other;
 }
 
-/* A channel that changes to the same state twice within the time counts once. */
+/* A channel that has changed to the same state twice since the last line counts once. */
 static void count(const shmemhi_fault_agent_t *agent, shmemhi_fault_group_t *group, int pe,
 		  uint32_t k)
 {
@@ -107,13 +138,34 @@ static void count(const shmemhi_fault_agent_t *agent, shmemhi_fault_group_t *gro
 	uint8_t *is_in = &group->is_in[(size_t)pe * n_channels];
 	int has_pe = 0;
 
-	if (is_in[k])
+	group->n_changes++;
+	if (is_in[k] & IN_CHANGES)
 		return;
 	for (uint32_t i = 0; i < n_channels; i++)
-		has_pe |= is_in[i];
-	is_in[k] = 1;
+		has_pe |= is_in[i] & IN_CHANGES;
+	group->has_new |= !is_in[k];
+	is_in[k] |= IN_CHANGES;
 	group->n_channels++;
 	group->n_pes += !has_pe;
+}
+
+static void begin_group(const shmemhi_fault_agent_t *agent, shmemhi_fault_group_t *group, int pe,
+			uint32_t k, const shmemhi_fault_row_t *row)
+{
+	const size_t n = (size_t)agent->core.config.n_pes * agent->core.config.n_channels;
+
+	if (group->state < 0) {
+		group->said_at = 0;
+		memset(group->is_in, 0, n);
+	}
+	group->state = row->state;
+	group->begin = agent->core.now;
+	group->pe = pe;
+	group->k = k;
+	group->row = *row;
+	group->n_changes = group->n_channels = group->n_pes = 0;
+	group->has_new = 0;
+	group->outage_ns = group->replayed = group->ambiguous = 0;
 }
 
 /* A line gives the counts since the channel's last line with counts. They are kept in `told`, since
@@ -123,18 +175,10 @@ static void add_line(shmemhi_fault_agent_t *agent, int pe, uint32_t k,
 		     const shmemhi_fault_row_t *row)
 {
 	shmemhi_fault_told_t *told = &agent->report.told[index_of(agent, pe, k)];
-	const size_t n = (size_t)agent->core.config.n_pes * agent->core.config.n_channels;
 	shmemhi_fault_group_t *group = group_of(agent, row);
 
-	if (group->state < 0) {
-		memset(group, 0, offsetof(shmemhi_fault_group_t, is_in));
-		memset(group->is_in, 0, n);
-		group->state = row->state;
-		group->begin = agent->core.now;
-		group->pe = pe;
-		group->k = k;
-		group->row = *row;
-	}
+	if (group->state < 0 || !group->n_changes)
+		begin_group(agent, group, pe, k, row);
 	count(agent, group, pe, k);
 	if (row->state != SHMEMH_FAULT_SWITCHING) { /* its line has no counts */
 		group->replayed += row->replayed - told->replayed;
@@ -204,8 +248,7 @@ void shmemhi_fault_report_step(shmemhi_fault_agent_t *agent, uint64_t now)
 	shmemhi_fault_report_t *report = &agent->report;
 
 	for (int i = 0; i < SHMEMHI_FAULT_GROUPS; i++)
-		if (report->groups[i].state >= 0 && now - report->groups[i].begin >= GROUP_NS)
-			flush(agent, &report->groups[i]);
+		step_group(agent, &report->groups[i], now);
 	if (now >= report->refresh_at) {
 		report->refresh_at = now + REFRESH_NS;
 		refresh(agent, REFRESH_ROWS);

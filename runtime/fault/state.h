@@ -16,17 +16,22 @@
 
 /* Changes of the same kind that come together: one line for all of them. */
 typedef struct shmemhi_fault_group {
-	int state;      /* what the channels changed to: enum shmemh_fault_state; -1: unused */
-	uint64_t begin; /* of the group */
-	int pe;         /* first channel, */
+	int state;        /* what the channels changed to: enum shmemh_fault_state; -1: unused */
+	uint64_t said_at; /* the last line; 0: none yet */
+	/* since that line */
+	uint64_t begin;     /* of the first change */
+	uint32_t n_changes; /* 0: what follows is of the last line */
+	int pe;             /* first channel, */
 	uint32_t k;
 	shmemhi_fault_row_t row; /* how it was then */
 	uint32_t n_channels, n_pes;
+	int has_new;                             /* a channel that was in no line */
 	uint64_t outage_ns, replayed, ambiguous; /* longest; sums */
-	uint8_t *is_in;                          /* [n_pes][n_channels] counted already */
+	uint8_t *is_in;                          /* [n_pes][n_channels]: bits of report.c */
 } shmemhi_fault_group_t;
 
-#define SHMEMHI_FAULT_GROUPS 8
+/* A path that flaps between two ports needs 4, and as many for each further cause. */
+#define SHMEMHI_FAULT_GROUPS 16
 
 /* Counts of a channel that its lines have reported so far. */
 typedef struct shmemhi_fault_told {

@@ -159,6 +159,63 @@ static void lines(void **state)
 	assert_int_equal(log_count("path again"), 2);
 }
 
+/* What the next lines of kinds that were said already wait for. */
+static void set_said_at(uint64_t at)
+{
+	for (int pe = 0; pe < N_PES; pe++)
+		for (int i = 0; i < SHMEMHI_FAULT_GROUPS; i++)
+			fault_pes[pe].job.fault->report.groups[i].said_at = at;
+}
+
+static int n_lines(void)
+{
+	return log_count("path lost") + log_count("path again");
+}
+
+/* A path that flaps: after its first lines the changes of a channel are counted, and one line for
+ * many says how many there were. */
+static void flapping(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		fault_inject(0, 0, 1, PORT_DOWN);
+	/* Each PE has lost its home port and its stand-by, and gone on on the other one. */
+	assert_int_equal(log_count("path lost"), 2 * N_PES);
+	assert_int_equal(log_count("path again"), 2 * N_PES);
+	set_said_at(shmemhi_now() + 3600 * SHMEMHI_SECOND);
+	for (int i = 0; i < 8; i++)
+		fault_inject(0, 0, 1, PORT_DOWN);
+	assert_int_equal(n_lines(), 4 * N_PES);
+	set_said_at(1);
+	settle();
+	assert_int_equal(n_lines(), 8 * N_PES);
+	assert_int_equal(log_count("channel 0 to PE 1, 4 changes in "), 4);
+	assert_int_equal(log_count("68 requests sent again, 4 atomics"), 2 * N_PES);
+	/* A channel that was in no line does not wait. */
+	set_said_at(shmemhi_now() + 3600 * SHMEMHI_SECOND);
+	fault_inject(0, 1, 1, PORT_DOWN);
+	assert_int_equal(log_count("channel 1 to PE 1"), 2);
+	set_said_at(shmemhi_now() + 3600 * SHMEMHI_SECOND);
+	fault_inject(0, 0, 1, PORT_DOWN);
+	assert_int_equal(n_lines(), 10 * N_PES);
+}
+
+/* Changes that no line has told are told in the end. */
+static void flapping_until_the_end(void **state)
+{
+	for (int i = 0; i < 2; i++)
+		fault_inject(0, 0, 1, PORT_DOWN);
+	set_said_at(shmemhi_now() + 3600 * SHMEMHI_SECOND);
+	for (int i = 0; i < 3; i++)
+		fault_inject(0, 0, 1, PORT_DOWN);
+	assert_int_equal(n_lines(), 4 * N_PES);
+	close_jobs();
+	assert_int_equal(log_count("path lost"), 4 * N_PES);
+	assert_int_equal(log_count("channel 0 to PE 1, 2 changes in "), 2);
+	open_jobs(metrics_folder); /* for tear_down */
+	(void)state;
+}
+
 /* Requests of an order whose change is reported late (fault/machines.c: a channel that ends): the
  * table has them before, since it is refreshed meanwhile, and the line tells them nevertheless. */
 static void counts_of_a_late_line(void **state)
@@ -407,6 +464,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(dead_adapter, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(arguments, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(lines, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(flapping, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(flapping_until_the_end, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(counts_of_a_late_line, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(callback, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(metrics, set_up, tear_down),
