@@ -71,9 +71,9 @@ SHMEMH_API int shmemh_trace_start(shmemh_t *job, uint32_t n_events);
  *
  * path     the file, on PE 0; other PEs pass what they like.
  * phases   [n_phases] names of the phases 0, 1 ... (shmem_dev/trace.h), on PE 0; phases without a
- *          name have their number, as in "phase 7".
- * Returns  SHMEMH_OK; on all PEs the same of: ERR_SYSTEM (the file), ERR_NO_MEMORY, ERR_CUDA; as
- *          shmemh_barrier.
+ *          name, or with NULL for it, have their number, as in "phase 7".
+ * Returns  SHMEMH_OK; on all PEs the same of: ERR_ARGUMENT (phases of PE 0), ERR_SYSTEM (the
+ *          file), ERR_NO_MEMORY, ERR_CUDA; as shmemh_barrier.
  */
 SHMEMH_API int shmemh_trace_write(shmemh_t *job, const char *path, const char *const *phases,
 				  int n_phases);

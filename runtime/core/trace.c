@@ -124,7 +124,7 @@ static void put_name(FILE *f, const gathered_t *g, const shmemd_trace_event_t *e
 					    "sync",       "barrier", "quiet",  "fence"};
 	char text[32] = "call";
 
-	if (e->op == SHMEMD_OP_NONE && e->value < (uint64_t)g->n_phases) {
+	if (e->op == SHMEMD_OP_NONE && e->value < (uint64_t)g->n_phases && g->phases[e->value]) {
 		put_string(f, g->phases[e->value]);
 		return;
 	}
@@ -509,6 +509,17 @@ int shmemh_trace_start(shmemh_t *job, uint32_t n_events)
 	return shmemhi_done(job, status == SHMEMH_OK ? set_trace(job, trace) : status);
 }
 
+static int check_phases(shmemh_t *job, const gathered_t *g)
+{
+	if (job->pe != 0 || g->n_phases == 0 || (g->n_phases > 0 && g->phases))
+		return SHMEMH_OK;
+	return shmemhi_fail(
+		&job->err, SHMEMH_ERR_ARGUMENT,
+		"trace_write: %d names of phases at %p: pass NULL and 0, or an array and "
+		"its length",
+		g->n_phases, (const void *)g->phases);
+}
+
 int shmemh_trace_write(shmemh_t *job, const char *path, const char *const *phases, int n_phases)
 {
 	gathered_t g = {.phases = phases, .n_phases = n_phases};
@@ -519,6 +530,8 @@ int shmemh_trace_write(shmemh_t *job, const char *path, const char *const *phase
 	shmemhi_begin(job);
 	g.n_pes = job->n_pes;
 	status = shmemhi_begin_collective(job, SHMEMHI_CALL_TRACE_WRITE, 0);
+	if (status == SHMEMH_OK)
+		status = shmemhi_agree(job, check_phases(job, &g));
 	if (status == SHMEMH_OK)
 		status = gather_heads(job, &g);
 	if (status == SHMEMH_OK)

@@ -63,15 +63,19 @@ void shmemsimi_report_records(void)
 	}
 }
 
+/* One byte of each page is read. */
 int shmemsim_is_readable(const void *p, size_t nbytes)
 {
-	char copy[256];
-	struct iovec to = {copy, nbytes < sizeof(copy) ? nbytes : sizeof(copy)};
-	struct iovec from = {(void *)(uintptr_t)p, to.iov_len};
-	ssize_t n = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
-	if (n < 0) /* without the system call (ENOSYS, EPERM) it is not known: 1 */
-		return errno != EFAULT;
-	return n == (ssize_t)to.iov_len;
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), end = (uintptr_t)p + nbytes;
+	char byte;
+	struct iovec to = {&byte, 1};
+	for (uintptr_t at = (uintptr_t)p; at < end; at = (at / page + 1) * page) {
+		struct iovec from = {(void *)at, 1};
+		/* without the system call (ENOSYS, EPERM) it is not known: 1 */
+		if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) < 0)
+			return errno != EFAULT;
+	}
+	return 1;
 }
 
 /* No libc function, which thread sanitizer intercepts: these loads are none of the fiber. */
@@ -112,7 +116,7 @@ static uint64_t drop(int is_compared)
 		source_t *s = &sources[i];
 		if (s->pe != shmemsimi_w.current->pe)
 			shmemsimi_copy(&sources[kept++], s, sizeof(*s));
-		else if (is_compared && !changed && shmemsim_is_readable(s->at, 1) &&
+		else if (is_compared && !changed && shmemsim_is_readable(s->at, s->nbytes) &&
 			 hash_of(s->at, s->nbytes) != s->hash)
 			changed = s->nbytes;
 	}

@@ -158,10 +158,21 @@ static int refuse_empty(const uint32_t grid[3], const uint32_t block[3])
 	return 1;
 }
 
+/* The product of the dimensions, at most UINT32_MAX. */
+static uint64_t product(const uint32_t dims[3])
+{
+	uint64_t n = 1;
+	for (int i = 0; i < 3; i++) {
+		n *= dims[i];
+		if (n > UINT32_MAX)
+			n = UINT32_MAX;
+	}
+	return n;
+}
+
 static int check(void (*kernel)(const void *), const uint32_t grid[3], const uint32_t block[3])
 {
-	uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
-	uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2];
+	uint64_t threads = product(block), blocks = product(grid);
 	if (!kernel)
 		return refuse("no kernel", 0);
 	if (!blocks || !threads)

@@ -67,6 +67,10 @@ static void launches_again(const void *params)
 
 static int bad_launches(int pe, int n_pes, void *arg)
 {
+	static const uint32_t grids[2][3] = {{1u << 22, 1u << 21, 1u << 21},
+					     {1u << 31, (1u << 31) + 1, 4}};
+	static const uint32_t one[3] = {1, 1, 1};
+
 	(void)pe;
 	(void)n_pes;
 	(void)arg;
@@ -78,6 +82,11 @@ static int bad_launches(int pe, int n_pes, void *arg)
 	CHECK(strstr(shmemsim_report(), "1 x 1 x 1 blocks of 0 x 1 x 1 threads: each dimension"));
 	CHECK(shmemsim_launch(NULL, NULL, 0, 1, 32, 0, NULL) == 1);
 	CHECK(shmemsim_launch(nothing, NULL, 0, 1u << 31, 1024, 0, NULL) == 1);
+	/* 2^64 blocks, and 2^64 + 2^48: 0 and 2^48 if they were counted by 64 bits */
+	CHECK(shmemsim_launch_3d(nothing, NULL, 0, grids[0], one, 0, NULL) == 1);
+	CHECK(strstr(shmemsim_report(), "in a grid; blocks (4294967295)"));
+	CHECK(shmemsim_launch_3d(nothing, NULL, 0, grids[1], one, 0, NULL) == 1);
+	CHECK(strstr(shmemsim_report(), "in a grid; blocks (4294967295)"));
 	CHECK(shmemsim_launch(launches_again, NULL, 0, 1, 1, 0, NULL) == 0);
 	CHECK(shmemsim_sync(NULL) == 0);
 	CHECK(strstr(shmemsim_report(), "from within a kernel"));

@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Reports of runs that cannot continue: each fiber's place, the seed, the policy. */
 #include <errno.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -71,11 +72,18 @@ SHMEMSIM_API ssize_t process_vm_readv(pid_t pid, const struct iovec *to, unsigne
 	return syscall(SYS_process_vm_readv, pid, to, n_to, from, n_from, flags);
 }
 
-/* 1 also if nobody tells. */
+/* 1 also if the system does not tell. */
 static void test_readable(void **state)
 {
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	char here[8] = {0};
+	char *pages = mmap(NULL, 3 * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	(void)state;
+	assert_ptr_not_equal(pages, MAP_FAILED);
+	assert_int_equal(munmap(pages + 2 * page, page), 0);
+	assert_int_equal(shmemsim_is_readable(pages + 1, 2 * page - 1), 1);
+	assert_int_equal(shmemsim_is_readable(pages + 1, 2 * page), 0);
+	assert_int_equal(munmap(pages, 2 * page), 0);
 	assert_int_equal(shmemsim_is_readable(here, sizeof(here)), 1);
 	assert_int_equal(shmemsim_is_readable((void *)8, 8), 0);
 	readv_errno = EPERM;

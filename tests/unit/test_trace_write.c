@@ -65,9 +65,10 @@ static void read_file(void)
 	unlink(path);
 }
 
-/* Write a trace of these events, and read the file. */
+/* Write a trace of these events, the names of phase 0 and 1 with them, and read the file. */
 static void write_events(const shmemd_trace_event_t *events, size_t n)
 {
+	static const char *const phases[] = {"copy", NULL};
 	shmemh_attr_t attr = SHMEMH_ATTR_INIT;
 	shmemh_t *job;
 
@@ -78,7 +79,7 @@ static void write_events(const shmemd_trace_event_t *events, size_t n)
 	assert_ptr_equal(job->latch->trace, job->trace);
 	memcpy(job->trace + 1, events, (n < MAX_EVENTS ? n : MAX_EVENTS) * sizeof *events);
 	job->trace->n_events = n;
-	assert_int_equal(shmemh_trace_write(job, path, NULL, 0), SHMEMH_OK);
+	assert_int_equal(shmemh_trace_write(job, path, phases, 2), SHMEMH_OK);
 	assert_int_equal(shmemh_finalize(job), SHMEMH_OK);
 	read_file();
 }
@@ -183,6 +184,20 @@ static void test_times(void **state)
 	assert_non_null(strstr(text, "\"ts\":0.007,\"dur\":0.001,\"name\":\"wait\""));
 }
 
+/* Phases without a name have their number. */
+static void test_phases(void **state)
+{
+	shmemd_trace_event_t phases[3] = {set_at(10, 0), set_at(20, 1), set_at(30, 2)};
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		phases[i].op = SHMEMD_OP_NONE;
+	WRITE(phases[0], phases[1], phases[2]);
+	assert_non_null(strstr(text, "\"name\":\"copy\""));
+	assert_non_null(strstr(text, "\"name\":\"phase 1\""));
+	assert_non_null(strstr(text, "\"name\":\"phase 2\""));
+}
+
 /* More events than there is room for. */
 static void test_lost(void **state)
 {
@@ -208,6 +223,25 @@ static void test_no_path(void **state)
 	assert_int_equal(shmemh_trace_write(job, NULL, NULL, 0), SHMEMH_ERR_SYSTEM);
 	assert_non_null(strstr(shmemh_error_text(job), "cannot be written: No such file"));
 	assert_int_equal(shmemh_finalize(job), SHMEMH_OK);
+}
+
+/* All PEs get the status of PE 0's arguments; those of the others are not used. */
+static int write_phases(shmemh_t *job, int pe)
+{
+	static const char *const names[] = {"copy"};
+
+	WANT(shmemh_trace_write(job, "/dev/null", NULL, pe == 0 ? 1 : 0) == SHMEMH_ERR_ARGUMENT);
+	WANT(shmemh_trace_write(job, "/dev/null", names, pe == 0 ? -1 : 1) == SHMEMH_ERR_ARGUMENT);
+	WANT(pe != 0 ||
+	     strstr(shmemh_error_text(job), "trace_write: -1 names of phases at ") != NULL);
+	WANT(shmemh_trace_write(job, "/dev/null", NULL, pe == 0 ? 0 : -1) == SHMEMH_OK);
+	return shmemh_finalize(job);
+}
+
+static void test_bad_phases(void **state)
+{
+	(void)state;
+	run_pes(write_phases, "10s");
 }
 
 /* The file is a pipe, and is read after SHMEMH_BOOT_TIMEOUT has passed. */
@@ -540,7 +574,8 @@ int main(void)
 		cmocka_unit_test(test_value),       cmocka_unit_test(test_adds),
 		cmocka_unit_test(test_no_value),    cmocka_unit_test(test_other_word),
 		cmocka_unit_test(test_times),       cmocka_unit_test(test_lost),
-		cmocka_unit_test(test_no_path),     cmocka_unit_test(test_two_directions),
+		cmocka_unit_test(test_no_path),     cmocka_unit_test(test_bad_phases),
+		cmocka_unit_test(test_phases),      cmocka_unit_test(test_two_directions),
 		cmocka_unit_test(test_before),      cmocka_unit_test(test_one_direction),
 		cmocka_unit_test(test_one_clock),   cmocka_unit_test(test_chain),
 		cmocka_unit_test(test_ring),        cmocka_unit_test(test_apart),
