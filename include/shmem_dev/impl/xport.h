@@ -23,10 +23,9 @@ SHMEMD_FN int shmemdi_put_start(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 	shmemdi_transfer_t transfer;
 	int64_t shift;
 
-	if (shmemdi_uses_stride(ctx, op) & shmemdi_op_is_small(op)) {
-		shmemdi_put_small(ctx, op);
+	if (shmemdi_uses_stride(ctx, op) & shmemdi_put_may_be_small(op) &&
+	    shmemdi_put_small(ctx, op))
 		return 1;
-	}
 	if (shmemdi_uses_stride(ctx, op)) {
 		shift = shmemdi_stride_shift(ctx, op.pe);
 	} else {
@@ -252,8 +251,7 @@ SHMEMD_FN int shmemdi_put_before_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op
 	int at_stride = shmemdi_signals_at_stride(ctx, op, sig);
 	shmemdi_transfer_t transfer;
 
-	if (at_stride & shmemdi_op_is_small(op)) {
-		shmemdi_put_small(ctx, op);
+	if (at_stride & shmemdi_put_may_be_small(op) && shmemdi_put_small(ctx, op)) {
 		*shift = shmemdi_stride_shift(ctx, op.pe);
 		return 1;
 	}
