@@ -46,6 +46,7 @@ const scenario_t explore_scenarios[] = {
 	{"ring_later", ring_deferred, ring_later_variants, NULL, NULL, &ring_world, ring_flag_plan},
 	{"ring_order", ring_order, ring_order_variants, NULL, NULL, &ring_world, ring_order_plan},
 	{"ring_warp", ring_warp, ring_warp_variants, NULL, NULL, &ring_world, ring_warp_plan},
+	{"ring_sync", ring_sync, ring_sync_variants, NULL, NULL, &ring_world, ring_sync_plan},
 	{"ring_fetch", ring_fetch, ring_fetch_variants, NULL, ring_fetch_final_check, &ring_world,
 	 NULL},
 	{"ring_late", ring_late, ring_late_variants, ring_late_agent, NULL, &ring_world,

@@ -117,9 +117,6 @@ reason_t reasons[] = {
 	    "wrong, but not in the emulator (load buffering, which the PTX model allows)."),
 	ROW(shmemdi_put_before_signal, group_sync, 1, 1, UNORDERED,
 	    "wrong, but not in the emulator (load buffering, which the PTX model allows)."),
-	ROW(shmemdi_put_before_signal, group_sync, 1, 1, REMOVED,
-	    "wrong for a block of several warps, which no scenario by NIC has. The lanes of a warp "
-	    "have met already."),
 	ROW(shmemdi_agree_flushed, group_any, 1, 1, REMOVED | UNORDERED,
 	    "not executed by the emulator: no scenario has mixed transport. Removed, it is caught "
 	    "by failed_flush of test_ring_signal (seeded mistakes)."),

@@ -52,6 +52,10 @@ void ring_fault_agent(void);
 void ring_failover_agent(void);
 void ring_failover_plan(void);
 
+void ring_sync(const void *params);
+void ring_sync_plan(void);
+extern const char *const ring_sync_variants[];
+
 void ring_warp(const void *params);
 void ring_warp_plan(void);
 extern const char *const ring_warp_variants[];

@@ -205,10 +205,10 @@ void ring_order(const void *params)
 		EXPECT_IS(shmemd_quiet(&p->ctx), SHMEMD_OK);
 }
 
-/* A warp sends together: puts from the heap, then a signal that is ordered after the stores of all
- * its lanes. */
+/* A warp, or a block of two, sends together: puts from the heap, then a signal that is ordered
+ * after the stores of all its threads. */
 
-enum { WARP_FENCE, WARP_CHANNEL, WARP_SIGNAL, WARP_PUT, WARP_QUIET, WARP_BOTH };
+enum { WARP_FENCE, WARP_CHANNEL, WARP_SIGNAL, WARP_PUT, WARP_QUIET, WARP_BOTH, TWO_WARPS_SIGNAL };
 
 const char *const ring_warp_variants[] = {"put, fence, signal",
 					  "put and add of the channel",
@@ -216,6 +216,7 @@ const char *const ring_warp_variants[] = {"put, fence, signal",
 					  "blocking put, signal",
 					  "put, quiet, mapped flag",
 					  "atomics by NIC, fence, mapped flag",
+					  "put_signal of two warps",
 					  NULL};
 
 #define WARP_WORDS 18u /* of 4 bytes: more than fits inline */
@@ -224,7 +225,7 @@ void ring_warp_plan(void)
 {
 	ring_flag_plan();
 	ring_dims.n_blocks = 1;
-	ring_dims.n_threads = 32;
+	ring_dims.n_threads = ring_dims.variant == TWO_WARPS_SIGNAL ? 64 : 32;
 	ring_dims.plan.depth = 64;
 	if (ring_dims.variant == WARP_BOTH)
 		ring_dims.plan.mapped = (1u << ring_dims.plan.n_pes) - 1;
@@ -241,14 +242,19 @@ static void signal_by_lane(const ring_pe_t *p, uint64_t *sig)
 		shmemd_p_u64(&p->ctx, sig, 1, p->variant == WARP_QUIET ? p->pe : p->target);
 }
 
+static shmemd_group_t senders(void)
+{
+	return shmemd_n_threads() == 32 ? shmemd_warp() : shmemd_block();
+}
+
 static void send_by_warp(const ring_pe_t *p, uint32_t *dst, const uint32_t *src, uint64_t *sig)
 {
 	const size_t nbytes = WARP_WORDS * sizeof(*src);
 	const uint32_t w = shmemd_thread_index();
 
-	if (p->variant == WARP_SIGNAL) {
-		shmemd_putmem_signal_warp(&p->ctx, dst, src, nbytes, sig, 1, SHMEMD_SIGNAL_ADD,
-					  p->target);
+	if (p->variant == WARP_SIGNAL || p->variant == TWO_WARPS_SIGNAL) {
+		shmemd_putmem_signal_group(&p->ctx, senders(), dst, src, nbytes, sig, 1,
+					   SHMEMD_SIGNAL_ADD, p->target);
 		return;
 	}
 	if (p->variant == WARP_CHANNEL)
@@ -267,6 +273,16 @@ static void send_by_warp(const ring_pe_t *p, uint32_t *dst, const uint32_t *src,
 	signal_by_lane(p, sig);
 }
 
+/* By the last warp: a blocking put has read the source. */
+static void erase(const ring_pe_t *p, uint32_t *src)
+{
+	const uint32_t i = shmemd_thread_index() - (shmemd_n_threads() - 32);
+
+	if (i < WARP_WORDS &&
+	    (p->variant == WARP_SIGNAL || p->variant == WARP_PUT || p->variant == TWO_WARPS_SIGNAL))
+		shmemd_arch_st_data_u32(src + i, 0);
+}
+
 void ring_warp(const void *params)
 {
 	const ring_pe_t *p = params;
@@ -278,14 +294,12 @@ void ring_warp(const void *params)
 	if (p->pe == 0) {
 		if (w < WARP_WORDS)
 			shmemd_arch_st_data_u32(src + w, w + 1);
-		shmemd_group_sync(shmemd_warp());
+		shmemd_group_sync(senders());
 		if (w == 7) /* may still be posting this while the others begin the warp's put */
 			shmemd_p_u64(&p->ctx, word_of(&p->ctx, AREA_TARGET, 40), 1, p->target);
 		send_by_warp(p, dst, src, sig);
-		if (w < WARP_WORDS && (p->variant == WARP_SIGNAL || p->variant == WARP_PUT))
-			/* a blocking put has read the source */
-			shmemd_arch_st_data_u32(src + w, 0);
-		EXPECT_IS(shmemd_quiet_warp(&p->ctx), SHMEMD_OK);
+		erase(p, src);
+		EXPECT_IS(shmemd_quiet_group(&p->ctx, senders()), SHMEMD_OK);
 	} else if (is_receiver(p) && w == 0) {
 		while (!shmemd_arch_ld_acquire_u64(
 			word_on(p->variant == WARP_QUIET ? 0 : p->pe, AREA_RESULT, 0)))
