@@ -77,19 +77,22 @@ void shmemsimi_report_line(const char *fmt, ...)
 
 /* What shmemsim_launch_cuda starts is a function of its own, whose parameters begin with the
  * kernel's address. */
-void shmemsimi_name_kernel(shmemsimi_grid_t *g)
+const char *shmemsimi_kernel_name(shmemsimi_grid_t *g)
 {
-	shmemsimi_symbol((const char *)(uintptr_t)g->kernel + 1, g->name, sizeof(g->name));
+	if (!g->name[0])
+		shmemsimi_symbol((const char *)(uintptr_t)g->kernel + 1, g->name, sizeof(g->name));
 	if (strstr(g->name, "shmemsim_launch_cuda"))
 		shmemsimi_symbol(*(const char *const *)g->params + 1, g->name, sizeof(g->name));
+	return g->name;
 }
 
 static void add_lane(const shmemsimi_fiber_t *f)
 {
-	const shmemsimi_grid_t *g = f->grid;
+	shmemsimi_grid_t *g = f->grid;
 	if (f->pe >= 0)
 		add("PE %d ", f->pe);
-	add("kernel %u %s block %u thread %u", g->id, g->name, f->thread.block, f->thread.tid);
+	add("kernel %u %s block %u thread %u", g->id, shmemsimi_kernel_name(g), f->thread.block,
+	    f->thread.tid);
 }
 
 static void add_who(const shmemsimi_fiber_t *f)

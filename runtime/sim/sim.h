@@ -377,9 +377,9 @@ void shmemsimi_report_line(const char *fmt, ...) __attribute__((format(printf, 1
 size_t shmemsimi_format(char *dst, size_t nbytes, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4))); /* snprintf into memory that fibers share */
 void shmemsimi_report_fibers(void);            /* main: appends the place of each fiber */
-/* Sets the name of a new grid: that of its kernel, or of the function that shmemsim_launch_cuda
- * runs as one. */
-void shmemsimi_name_kernel(shmemsimi_grid_t *g);
+/* The name of a grid's kernel, or of the function that shmemsim_launch_cuda runs as one. The first
+ * call for a grid looks it up. */
+const char *shmemsimi_kernel_name(shmemsimi_grid_t *g);
 bool shmemsimi_symbol(const void *pc, char *text, size_t nbytes);
 bool shmemsimi_variable(const void *p, char *text, size_t nbytes); /* p is in a static variable */
 
