@@ -76,8 +76,8 @@ enum shmemd_mistake {
 	SHMEMD_MISTAKE_STRIDE = 9,   /* a stride below 1 */
 	SHMEMD_MISTAKE_TEAM = 10,    /* a call for the world team, with the context of a team that
 					has not all PEs with their world numbers */
-	SHMEMD_MISTAKE_GROUP = 11,   /* a group has warps that the block has not */
-	SHMEMD_MISTAKE_CHANNEL = 12, /* a channel that the job has not */
+	SHMEMD_MISTAKE_GROUP = 11,   /* a group needs more warps than the block has */
+	SHMEMD_MISTAKE_CHANNEL = 12, /* a channel number that the job does not have */
 	SHMEMD_MISTAKE_CALLS = 13,   /* threads of a group are in calls of different functions */
 	SHMEMD_MISTAKE_SRC = 14,     /* src of a put is NULL; on the CPU, or cannot be read */
 	SHMEMD_MISTAKE_DST = 15,     /* the same of dst of a get */

@@ -22,8 +22,8 @@ SHMEMSIM_API void shmemsim_nbi_forget(void);
 }
 #endif
 
-/* The block's words for *first are shared by all units of a program: their key is a function of
- * the emulator. */
+/* All units of a program share a block's words for *first, since the address of a function of the
+ * emulator is their key. */
 SHMEMD_FN uint32_t shmemd_arch_present(uint32_t bar, uint32_t nthreads, int is_first, uint64_t v,
 				       uint64_t *first)
 {

@@ -43,8 +43,8 @@ SHMEMD_FN void shmemdi_put_unsynced(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 	(void)shmemdi_put_start(ctx, op);
 }
 
-/* In check builds a put that is refused ends without the group sync: threads of the group may be in
- * another call, which has no sync for it to meet. */
+/* In check builds a put that is refused ends without the group sync: other threads of the group may
+ * be in a call that has no sync to match it. */
 SHMEMD_FN void shmemdi_put(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
 	int is_started;
