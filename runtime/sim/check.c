@@ -78,7 +78,8 @@ int shmemsim_is_readable(const void *p, size_t nbytes)
 	return 1;
 }
 
-/* No libc function, which thread sanitizer intercepts: these loads are none of the fiber. */
+/* Without libc functions, which thread sanitizer intercepts: it would attribute the loads to the
+ * fiber. */
 static uint64_t hash_of(const unsigned char *at, size_t nbytes)
 {
 	uint64_t hash = 0xcbf29ce484222325u;

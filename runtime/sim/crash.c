@@ -3,8 +3,8 @@
 /* A kernel that accesses memory that is not there: one line names the thread before the process
  * dies. The handlers are installed while the emulator runs fibers, only for signals whose action is
  * the default one, and only if the program has no stack for signals: a handler of the program, a
- * library or a sanitizer stays.
- * They call only functions that a signal handler may call, unless they end the run. */
+ * library or a sanitizer stays. They call only functions that a signal handler may call, unless
+ * they end the run. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include "sim/sim.h"
 
-#define ALT_STACK_NBYTES 65536 /* what the kernel of a CPU with AMX saves takes 11 KiB */
+#define ALT_STACK_NBYTES 65536 /* on a CPU with AMX the system saves 11 KiB there */
 
 static const int signals[] = {SIGSEGV, SIGBUS};
 static char alt_stack[ALT_STACK_NBYTES];
@@ -63,7 +63,7 @@ static const char *reason(const shmemsimi_fiber_t *f, int sig, const siginfo_t *
 	if (sig == SIGBUS)
 		return "SIGBUS: memory cannot be accessed at address ";
 	if (info->si_code == SI_KERNEL)
-		return "SIGSEGV: the address is none of user memory; the CPU reports it as ";
+		return "SIGSEGV: the address is outside user memory; the CPU reports it as ";
 	if (at < stack && stack - at <= SHMEMSIMI_GUARD_NBYTES)
 		return "SIGSEGV: the stack of the thread is full at address ";
 	return info->si_code == SEGV_ACCERR ? "SIGSEGV: the access is not allowed at address "

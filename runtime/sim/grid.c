@@ -226,9 +226,9 @@ int shmemsim_launch_3d(void (*kernel)(const void *params), const void *params, s
 	}
 	shmemsimi_copy(g->params, params, params_nbytes);
 	g->name[0] = '\0';
-	/* For the line of a crash (crash.c), which cannot look it up. Thread sanitizer, under which
-	 * there is no such line, takes the mapping of the file for an access to memory that PEs
-	 * map later. */
+	/* For crash.c, whose signal handler cannot look it up. It is not installed under thread
+	 * sanitizer, which would take the mapping of the program's file for an access to memory
+	 * that PEs map later. */
 	if (!shmemsimi_under_tsan())
 		(void)shmemsimi_kernel_name(g);
 	shmemsimi_release(g);

@@ -79,8 +79,9 @@ void shmemsimi_report_line(const char *fmt, ...)
  * kernel's address. */
 const char *shmemsimi_kernel_name(shmemsimi_grid_t *g)
 {
-	if (!g->name[0])
-		shmemsimi_symbol((const char *)(uintptr_t)g->kernel + 1, g->name, sizeof(g->name));
+	if (g->name[0])
+		return g->name;
+	shmemsimi_symbol((const char *)(uintptr_t)g->kernel + 1, g->name, sizeof(g->name));
 	if (strstr(g->name, "shmemsim_launch_cuda"))
 		shmemsimi_symbol(*(const char *const *)g->params + 1, g->name, sizeof(g->name));
 	return g->name;
