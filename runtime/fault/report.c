@@ -10,8 +10,8 @@
 #include "fault/state.h"
 
 #define GROUP_NS (100 * SHMEMHI_MS) /* changes within it are one line */
-/* From one line to the next of the same kind about the same channels: a path that flaps was lost 18
- * times a second. */
+/* From one line to the next of the same kind about the same channels. A path that flapped was lost
+ * 18 times a second. */
 #define REPEAT_NS (5 * SHMEMHI_SECOND)
 #define REFRESH_NS (250 * SHMEMHI_MS)
 #define REFRESH_ROWS 1024u
@@ -71,8 +71,9 @@ static void fill_row(const shmemhi_fault_agent_t *agent, int pe, uint32_t k,
 
 /* Lines */
 
-#define IN_CHANGES 1u /* of is_in: the channel has changed since the group's line, */
-#define IN_LINE 2u    /* and was in it or in an earlier one */
+/* Bits of is_in */
+#define IN_CHANGES 1u /* the channel has changed since the group's last line */
+#define IN_LINE 2u    /* a line of the group has counted the channel */
 
 /* Write the group's line, if channels have changed since the last one. The group is kept for a time
  * to find out which changes are repeated. */
@@ -89,7 +90,7 @@ static void flush(shmemhi_fault_agent_t *agent, shmemhi_fault_group_t *group)
 		group->is_in[i] = group->is_in[i] ? IN_LINE : 0;
 }
 
-/* Only repeated changes wait. So an end does not: a channel ends once. */
+/* Only a line of repeated changes is delayed. That of an end is not, since a channel ends once. */
 static int is_due(const shmemhi_fault_group_t *group, uint64_t now)
 {
 	if (group->has_new)

@@ -20,7 +20,7 @@ typedef struct shmemhi_fault_group {
 	uint64_t said_at; /* the last line; 0: none yet */
 	/* since that line */
 	uint64_t begin;     /* of the first change */
-	uint32_t n_changes; /* 0: what follows is of the last line */
+	uint32_t n_changes; /* 0: the fields below are of the last line */
 	int pe;             /* first channel, */
 	uint32_t k;
 	shmemhi_fault_row_t row; /* how it was then */

@@ -159,7 +159,7 @@ static void lines(void **state)
 	assert_int_equal(log_count("path again"), 2);
 }
 
-/* What the next lines of kinds that were said already wait for. */
+/* The time from which the delay of the next line of each group counts. */
 static void set_said_at(uint64_t at)
 {
 	for (int pe = 0; pe < N_PES; pe++)
@@ -200,7 +200,7 @@ static void flapping(void **state)
 	assert_int_equal(n_lines(), 10 * N_PES);
 }
 
-/* Changes that no line has told are told in the end. */
+/* Changes that no line has reported are reported when the job closes. */
 static void flapping_until_the_end(void **state)
 {
 	for (int i = 0; i < 2; i++)
