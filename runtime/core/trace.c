@@ -509,15 +509,15 @@ int shmemh_trace_start(shmemh_t *job, uint32_t n_events)
 	return shmemhi_done(job, status == SHMEMH_OK ? set_trace(job, trace) : status);
 }
 
+/* Names of phases are used on PE 0 alone. */
 static int check_phases(shmemh_t *job, const gathered_t *g)
 {
 	if (job->pe != 0 || g->n_phases == 0 || (g->n_phases > 0 && g->phases))
 		return SHMEMH_OK;
-	return shmemhi_fail(
-		&job->err, SHMEMH_ERR_ARGUMENT,
-		"trace_write: %d names of phases at %p: pass NULL and 0, or an array and "
-		"its length",
-		g->n_phases, (const void *)g->phases);
+	return shmemhi_fail(&job->err, SHMEMH_ERR_ARGUMENT,
+			    "trace_write: %d names of phases at %p: pass NULL and 0, or an array "
+			    "and its length",
+			    g->n_phases, (const void *)g->phases);
 }
 
 int shmemh_trace_write(shmemh_t *job, const char *path, const char *const *phases, int n_phases)

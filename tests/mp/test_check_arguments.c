@@ -13,7 +13,7 @@ typedef struct argument_params {
 	char *target; /* [64] symmetric */
 	char *source; /* [64] symmetric */
 	int which;    /* the call to make */
-	int *result;  /* [2] of quiet, and of an innocent call */
+	int *result;  /* [2] of quiet, and of a later call that is right */
 } argument_params_t;
 
 static int argument_params(pes_t *pes, argument_params_t *p)
