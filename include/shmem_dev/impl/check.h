@@ -113,10 +113,10 @@ SHMEMD_FN void shmemdi_check_sources(const shmemd_ctx_t *ctx, shmemdi_call_t cal
 		shmemdi_latch(ctx, shmemdi_mistake(ctx, call, SHMEMD_MISTAKE_SOURCE, nbytes, 0));
 }
 
-/* All threads of the group are in the function of its first thread; `first` identifies it. Otherwise
- * calls of different functions have met at one barrier. All of them are refused here: at their later
- * barriers they would meet the next calls of the other threads. A thread whose function differs
- * records its call. */
+/* All threads of the group are in the function of its first thread; `first` identifies it.
+ * Otherwise calls of different functions have met at one barrier. All of them are refused here: at
+ * their later barriers they would meet the next calls of the other threads. A thread whose function
+ * differs records its call. */
 SHMEMD_FN int shmemdi_check_same_call(const shmemd_ctx_t *ctx, shmemdi_call_t call,
 				      shmemd_group_t g, uint64_t first)
 {
