@@ -4,8 +4,8 @@
 #define NO_TURN_CHECK 1     /* publish without waiting for the turn */
 #define NO_SPACE 2          /* write WQEs without waiting for space */
 #define SPACE_BY_ONE 3      /* wait for one WQEBB too few */
-#define NO_EPOCH_CHECK 4    /* publish what was written for an old path */
-#define PUBLISH_EARLY 5     /* publish, then compare the epoch */
+#define NO_EPOCH_CHECK 4    /* in the turn, publish what was written for an old path */
+#define CAS_ANY_EPOCH 5     /* publish by compare-and-swap what was written for an old path */
 #define OLD_SNAPSHOT 6      /* after a wait for space or a switch, continue with the old snapshot */
 #define NO_TAGS 7           /* do not compare the tags of the snapshot */
 #define TAGS_LATE 8         /* compare them after the WQEs are written */
@@ -13,26 +13,27 @@
 #define REUSE_EARLY 10      /* the host reuses queue memory at once */
 /* Of the doorbell: */
 #define RING_UNLOCKED 11    /* in the turn, ring without the lock although RUNG is clear */
-#define ALWAYS_LEAVE 12     /* a poster that waited for the turn never rings */
+#define ALWAYS_LEAVE 12     /* in the turn, leave the doorbell although no poster is behind */
+#define LEAVE_SWAPPED 29    /* the same after a compare-and-swap */
+#define FOLLOWED_BEFORE 25  /* look for that poster before the compare-and-swap, not after */
+#define NOW_IGNORED 26      /* leave a doorbell that must be rung at once */
+#define BATCH_IGNORED 27    /* leave a doorbell although a batch ends */
 #define RUNG_AFTER_READY 13 /* clear RUNG, then store `rung` */
 #define RUNG_NOT_STORED 14  /* clear RUNG without storing `rung` */
+#define RUNG_STORED 34      /* store `rung` in the turn although RUNG is clear */
 #define RUNG_KEPT 15        /* publish WQEBBs unrung, and leave RUNG set */
 #define RUNG_FIRST 16       /* set RUNG, then ring */
 #define DEFER_ALWAYS 17     /* defer although an earlier poster relies on the next one */
-#define DEFER_MARKED 18     /* defer for marked reservations that did not ask to */
-#define LOCK_ANY 19         /* a waiter takes the lock although `rung` has changed */
-#define LINE_BEFORE_LOCK 20 /* a waiter rings on the path loaded before the lock */
-#define READY_BEFORE_LOCK 21 /* ... or up to the `ready` loaded before the lock */
+#define CAS_WITH_RUNG 18    /* clear RUNG by compare-and-swap, without storing `rung` */
+#define LOCK_ANY 19         /* take the lock although `rung` has changed */
+#define LINE_BEFORE_LOCK 20 /* ring on the path loaded before the lock */
+#define READY_BEFORE_LOCK 21 /* ring up to the `ready` loaded before the lock */
+#define RING_ONCE 28        /* return without ringing if another thread holds the lock */
 #define WAIT_UNRUNG 22      /* wait for an index without checking that its doorbell was rung */
 #define NEED_IGNORES_RUNG 23 /* a waiter compares `rung` although RUNG is set */
-/* Of marks: */
-#define MARK_OLD_EPOCH 24   /* take marks of another epoch */
-#define MARK_EARLY 25       /* mark before the WQEs are written */
-#define MARK_NO_FIRST 26    /* do not compare the mark's index */
-#define MARK_KEPT 27        /* do not clear the mark */
-#define MARK_ONE_CQE 28     /* count one CQE for all reservations published at once */
+#define OLD_RUNG 24       /* a waiter loads `rung` before `ready` */
 /* Of completion: */
-#define STALE_NUMBER 30     /* do not compare the epoch after the CQE was found */
+#define STALE_NUMBER 30     /* wait by number without comparing the epoch */
 #define EPOCH_THEN_CQE 31   /* compare the epoch before the CQE is read */
 #define NO_OWNER 32         /* a CQE is valid whatever its owner bit */
 #define NO_DONE_LOCK 33     /* read CQEs although another thread does */
@@ -63,7 +64,7 @@
 #define HELP_ADDS 61        /* a helper adds the epoch to the reservation word without a compare-and-swap */
 /* Of publishing: */
 #define READY_OLD_EPOCH 62  /* store `ready` with the epoch of the reservation */
-#define NOW_IGNORED 63      /* marks that ask to be rung now count as others */
+#define CAS_NO_FLUSH 63     /* publish by compare-and-swap without storing `flush` */
 /* Of the hosts: */
 #define NO_STOP 70          /* the responder does not move its queue pair to ERR */
 #define NO_DRAIN 71         /* the requester does not wait for its CQEs */

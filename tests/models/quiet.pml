@@ -24,12 +24,10 @@
 #define FLUSH_FAR 75       /* never advance `flush` with the queue */
 
 #define FLUSHES
-byte flush = 15, flush_number, flush_epoch; /* FIRST */
-
 #include "sq.pml"
 
-/* Returns whether a READ follows everything before target. */
-#define COVERED(target) REACHED(flush, target)
+/* Returns whether a READ follows everything before target. It may be about to be published. */
+#define COVERED(target) (LESS(flush, target, MOD_INDEX) <= 1)
 
 inline quiet()
 {
@@ -38,20 +36,17 @@ inline quiet()
 	:: else ->
 		target = ready;
 		if
-		:: d_step {
-			COVERED(target) ->
-			t = flush;
-			number = flush_number;
-			s_epoch = flush_epoch
-		   }
-			if
-			:: d_step { s_epoch == ready_epoch -> numbered = 1; s_queue = line_queue }
-			:: else
-			fi
+		:: COVERED(target)
 		:: !COVERED(target) ->
 			flushes = 1;
-			post(READ, 1, NOW, true);
-			d_step { flushes = 0; t = (first + 1) % MOD_INDEX; first = 0; at = 0 }
+			post(READ, 1, NOW, false);
+			d_step { flushes = 0; first = 0; at = 0 }
+		fi;
+		/* The own READ, or a later one. */
+		d_step { t = flush; number = flush_number; s_epoch = flush_epoch };
+		if
+		:: d_step { s_epoch == ready_epoch -> numbered = 1; s_queue = line_queue }
+		:: else
 		fi;
 		if :: BUG == WAIT_READY -> t = target; numbered = 0 :: else fi;
 		wait(t);

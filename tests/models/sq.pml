@@ -51,7 +51,7 @@
 
 #include "mistakes.pml"
 
-/* shmemd_channel_t. Each of the words resv, ready, rung, done, flush and a mark changes in one step. */
+/* shmemd_channel_t. Each of the words resv, ready, rung, done and flush changes in one step. */
 byte resv = FIRST, resv_request = FIRST_REQUEST, resv_epoch = EPOCH(0), true_resv = FIRST;
 byte ready = FIRST, ready_cqes, ready_epoch = EPOCH(0), true_ready = FIRST;
 byte true_must = FIRST; /* WQEBBs whose doorbell is not deferred */
@@ -62,9 +62,8 @@ byte done = FIRST, done_cqes;
 /* Two words name the path: one the queue's memory, one the doorbell and the base. Each has its tag,
  * which is EPOCH(path). */
 byte line_queue, line_path;
-#ifndef NO_MARKS
-byte mark_first[DEPTH] = 255, mark_n[DEPTH], mark_epoch[DEPTH];
-bit mark_deferred[DEPTH], mark_now[DEPTH];
+#ifdef FLUSHES
+byte flush = FIRST, flush_number, flush_epoch = EPOCH(0);
 #endif
 /* Set by posters that find the queue idle, so that a quiet covers the channel. */
 bit used;
@@ -72,11 +71,12 @@ bit used;
 #include "device.pml"
 
 /* The state of a thread: its reservation (first, request, at: first without wrap-around); its
- * snapshot (s_); CQE by which its last WQE completes, if `numbered`; temporaries. */
+ * snapshot (s_), later with the `ready` of its turn; CQE by which its last WQE completes, if
+ * `numbered`; temporaries. */
 #define LOCALS                                                                                     \
 	byte me, first, at, my_request, my_epoch, s_ready, s_cqes, s_done, s_epoch, s_queue, s_path, number, end, n_cqes, \
 		a, b, c;                                                                           \
-	bit s_rung, s_deferred, waited, numbered, all_deferred, is_now, must, flushes, locked
+	bit s_rung, s_deferred, waited, numbered, must, flushes, locked
 
 #define ORDERED (order > line_path)
 #define CQES_TO_READ (CQE_IS_NEXT(line_queue, done_cqes))
@@ -127,37 +127,54 @@ inline consume()
 
 /* Doorbell */
 
-#define TO_RING(t)                                                                                 \
-	((!ready_rung || BUG == NEED_IGNORES_RUNG) && REACHED(ready, t) && !REACHED(rung, t) &&    \
-	 !rung_busy && BUG != WAIT_UNRUNG)
+/* Return once the doorbell covers everything before t. By a thread that has published that without
+ * RUNG, or has seen it published and `ready` without RUNG. */
+inline ring_unrung(t)
+{
+	do
+	:: atomic { REACHED(rung, t) || !rung_busy || BUG == RING_ONCE -> b = rung }
+		if
+		:: REACHED(b, t) -> break
+		:: else ->
+			if
+			:: BUG == LINE_BEFORE_LOCK || BUG == READY_BEFORE_LOCK ->
+				d_step { a = line_path; c = ready }
+			:: else
+			fi;
+			if
+			:: atomic { !rung_busy && (rung == b || BUG == LOCK_ANY) -> rung_busy = 1 };
+				d_step {
+					if :: BUG != LINE_BEFORE_LOCK -> a = line_path :: else fi;
+					if :: BUG != READY_BEFORE_LOCK -> c = ready :: else fi
+				};
+				RING(a, c);
+				d_step { rung = c; rung_busy = 0 };
+				break
+			:: rung_busy || rung != b -> if :: BUG == RING_ONCE -> break :: else fi
+			fi
+		fi
+	od;
+	atomic { assert(RUNG_FOR(t)); a = 0; b = 0; c = 0 }
+}
 
-/* A thread that waits for index t found TO_RING: it takes the lock if `rung` still is the value that
- * showed the need. `ready` and `rung` are loaded in either order. */
+/* Is a thread that waits for index t to ring? In C it loads `ready` twice, and goes on if RUNG is
+ * clear both times, which the first time adds nothing to. If `rung` covers t already, it does
+ * nothing, which is left out here. */
+#define TO_RING(t)                                                                                 \
+	(BUG == OLD_RUNG ||                                                                      \
+	 (!ready_rung || BUG == NEED_IGNORES_RUNG) && REACHED(ready, t) && !REACHED(rung, t) &&    \
+	 BUG != WAIT_UNRUNG)
+
 inline ring_until(t)
 {
-	b = 255;
+	if :: BUG == OLD_RUNG -> b = rung :: else fi;
 	if
-	:: (!ready_rung || BUG == NEED_IGNORES_RUNG) && REACHED(ready, t) -> b = rung
-	:: b = rung;
-		if
-		:: (!ready_rung || BUG == NEED_IGNORES_RUNG) && REACHED(ready, t)
-		:: else -> b = 255
-		fi
-	:: else
+	:: BUG == OLD_RUNG && !ready_rung && REACHED(ready, t) && REACHED(b, t) ->
+		assert(RUNG_FOR(t))
+	:: BUG == OLD_RUNG && (ready_rung || !REACHED(ready, t))
+	:: else -> ring_unrung(t)
 	fi;
-	d_step { a = line_path; c = ready };
-	if
-	:: atomic {
-		b != 255 && !REACHED(b, t) && !rung_busy && (rung == b || BUG == LOCK_ANY) ->
-		rung_busy = 1
-	   }
-		if :: BUG != LINE_BEFORE_LOCK -> a = line_path :: else fi;
-		if :: BUG != READY_BEFORE_LOCK -> c = ready :: else fi;
-		RING(a, c);
-		d_step { rung = c; rung_busy = 0 }
-	:: b == 255 || REACHED(b, t) || rung_busy || rung != b
-	fi;
-	d_step { a = 0; b = 0; c = 0 }
+	b = 0
 }
 
 #include "switch.pml"
@@ -293,62 +310,40 @@ inline write_wqes(kind, n)
 	}
 }
 
-/* Publish the WQEBBs before `end`: a store of the word that this poster loaded when it got the turn,
- * with its epoch, which no other thread may have advanced since. */
+/* Publish the WQEBBs before `end`: by a store of the word that this poster loaded when it got the
+ * turn, with its epoch, which no other thread may have advanced since; or by compare-and-swap. */
 #define READY_EPOCH (BUG == READY_OLD_EPOCH -> my_epoch : s_epoch)
 inline publish(is_rung, is_deferred)
 {
-	d_step {
-		assert(ready_epoch == READY_EPOCH);
-		true_ready = true_ready + LESS(end, ready, MOD_INDEX);
-		true_must = (is_deferred -> true_must : true_ready);
-		ready = end;
-		ready_epoch = READY_EPOCH;
-		ready_cqes = (s_cqes + n_cqes) % MOD_CQES;
-		ready_rung = is_rung;
-		ready_deferred = is_deferred;
-		assert(true_ready <= true_resv)
-	}
+	assert(ready_epoch == READY_EPOCH);
+	true_ready = true_ready + LESS(end, ready, MOD_INDEX);
+	true_must = (is_deferred -> true_must : true_ready);
+	ready = end;
+	ready_epoch = READY_EPOCH;
+	ready_cqes = (s_cqes + 1) % MOD_CQES;
+	ready_rung = is_rung;
+	ready_deferred = is_deferred;
+	assert(true_ready <= true_resv)
 }
-
-#ifndef NO_MARKS
-#define MARKED(i)                                                                                  \
-	((mark_first[(i) % DEPTH] == (i) || BUG == MARK_NO_FIRST && mark_first[(i) % DEPTH] != 255) && \
-	 (mark_epoch[(i) % DEPTH] == s_epoch || BUG == MARK_OLD_EPOCH))
-
-/* A poster that waited for the turn also publishes the marked reservations that follow. */
-inline take_marks()
-{
-	do
-	:: d_step {
-		MARKED(end) ->
-		a = end;
-		n_cqes = n_cqes + (BUG != MARK_ONE_CQE);
-		all_deferred = all_deferred && mark_deferred[a % DEPTH];
-		is_now = is_now || mark_now[a % DEPTH] && BUG != NOW_IGNORED;
-		end = (end + mark_n[a % DEPTH]) % MOD_INDEX;
-		if :: BUG != MARK_KEPT -> mark_first[a % DEPTH] = 255 :: else fi;
-		a = 0
-	   }
-	:: !MARKED(end) -> break
-	od
-}
-#endif
 
 /* By the poster of a quiet's READ, in its turn, before it publishes. */
 #ifdef FLUSHES
+#define ENDS_STEP (first / (MOD_INDEX / 4) != end / (MOD_INDEX / 4))
+#define NOTES_FLUSH (flushes || ENDS_STEP)
 inline store_flush(now)
 {
 	if
 	:: d_step {
 		(now) && flushes ->
 		flush = (BUG == FLUSH_READY -> ready : (first + 1) % MOD_INDEX);
-		flush_number = number;
+		flush_number = s_cqes;
 		flush_epoch = s_epoch
 	   }
 	:: d_step {
-		/* Keep `flush` within half the range of indexes: an older value covers nothing. */
-		(now) && !flushes && first / (MOD_INDEX / 4) != end / (MOD_INDEX / 4) && BUG != FLUSH_FAR ->
+		/* Keep `flush` from lagging by the whole range of indexes, where it would seem to
+		 * cover everything. If it lags by little, a thread may be about to wait for it. */
+		(now) && !flushes && ENDS_STEP && LESS(first, flush, MOD_INDEX) >= MOD_INDEX / 4 &&
+		BUG != FLUSH_FAR ->
 		flush = (first + MOD_INDEX - MOD_INDEX / 4) % MOD_INDEX;
 		flush_epoch = s_epoch
 	   }
@@ -356,135 +351,116 @@ inline store_flush(now)
 	fi
 }
 #else
+#define NOTES_FLUSH false
 #define store_flush(now) skip
 #endif
 
 #define BATCH_ENDS (first / BATCH != end / BATCH)
 
-/* In the turn, with the WQEs of [first, first + n) written for the current path. */
-inline finish(n, when)
+/* May this poster leave its doorbell to a waiter or to a later poster, whether there is one or not?
+ * If not, it rings before it returns if MUST_AT_ONCE, or if nobody has reserved behind it. */
+#define MAY_DEFER(when) ((when) == DEFERRED && (s_rung || s_deferred || BUG == DEFER_ALWAYS))
+
+#define MUST_AT_ONCE(when)                                                                         \
+	((when) == NOW && BUG != NOW_IGNORED || BATCH_ENDS && BUG != BATCH_IGNORED)
+#define IS_LAST (resv == end)
+
+/* In the turn, with the WQEs before `end` written for the current path. Afterwards `must` says
+ * whether the poster is to ring after its turn. waited: its snapshot was of an earlier turn. */
+inline finish(when)
 {
-	d_step {
-		end = (first + n) % MOD_INDEX;
-		n_cqes = 1;
-		number = s_cqes;
-		all_deferred = ((when) == DEFERRED);
-		is_now = ((when) == NOW)
-	};
-#ifndef NO_MARKS
-	if :: waited -> take_marks() :: else fi;
-#endif
-	if
-	:: all_deferred && (s_rung || s_deferred || BUG == DEFER_ALWAYS) ||
-	   (when) == DEFERRED && BUG == DEFER_MARKED -> must = 0
-	:: else ->
-		all_deferred = 0;
-		must = !waited || is_now || BATCH_ENDS || resv == end && BUG != ALWAYS_LEAVE
-	fi;
 	store_flush(BUG != FLUSH_READY);
+	must = !MAY_DEFER(when) &&
+	       (!waited && (s_rung || s_deferred) || IS_LAST && BUG != ALWAYS_LEAVE);
 	if
 	:: must && (s_rung || BUG == RING_UNLOCKED) ->
 		if
-		:: BUG == RUNG_FIRST -> publish(1, 0); RING(s_path, end)
-		:: else -> RING(s_path, end); publish(1, 0)
-		fi
+		:: BUG == RUNG_FIRST -> d_step { publish(1, 0) }; RING(s_path, end)
+		:: else -> RING(s_path, end); d_step { publish(1, 0) }
+		fi;
+		must = 0
 	:: must && !s_rung && BUG != RING_UNLOCKED ->
 		atomic { !rung_busy -> rung_busy = 1 };
 		RING(s_path, end);
 		d_step { rung = end; rung_busy = 0 };
-		publish(1, 0)
+		d_step { publish(1, 0); must = 0 }
 	:: !must ->
 		if
-		:: s_rung && BUG != RUNG_AFTER_READY && BUG != RUNG_NOT_STORED && BUG != RUNG_KEPT ->
+		:: (s_rung || BUG == RUNG_STORED) && BUG != RUNG_AFTER_READY &&
+		   BUG != RUNG_NOT_STORED && BUG != RUNG_KEPT ->
 			d_step { rung = first; rung_busy = 0 }
 		:: else
 		fi;
-		publish(BUG == RUNG_KEPT && s_rung, all_deferred);
+		d_step {
+			publish(BUG == RUNG_KEPT && s_rung, MAY_DEFER(when));
+			must = !MAY_DEFER(when) && MUST_AT_ONCE(when)
+		};
 		if
 		:: s_rung && BUG == RUNG_AFTER_READY -> d_step { rung = first; rung_busy = 0 }
 		:: else
 		fi
 	fi;
-	store_flush(BUG == FLUSH_READY);
-	d_step { end = 0; n_cqes = 0; all_deferred = 0; is_now = 0; must = 0 }
+	store_flush(BUG == FLUSH_READY)
 }
 
-/* The turn after waiting for it. */
-inline in_turn(kind, n)
+/* Can a poster that waits for its turn publish by compare-and-swap? In C that may fail although all
+ * of this is so, since the poster expected another number of CQEs or another DEFERRED. Then it has
+ * the turn, `ready` stays as it is, and the poster adds to it. Other threads cannot tell that from
+ * a compare-and-swap that comes later. */
+#define SWAPS                                                                                      \
+	(ready == first && (ready_epoch == EPOCH(s_path) || BUG == CAS_ANY_EPOCH) &&               \
+	 (!ready_rung || BUG == CAS_WITH_RUNG) && (!NOTES_FLUSH || BUG == CAS_NO_FLUSH))
+
+inline wait_turn(kind, n, when)
 {
-	d_step {
-		waited = 1;
-		load_ready();
-#ifndef NO_MARKS
-		if
-		:: mark_first[first % DEPTH] == first && BUG != MARK_KEPT -> mark_first[first % DEPTH] = 255
-		:: else
-		fi
-#endif
-	};
+	if :: BUG == FOLLOWED_BEFORE -> must = IS_LAST :: else fi;
 	if
-	:: (s_epoch != EPOCH(s_queue) || s_epoch != EPOCH(s_path)) && BUG != NO_EPOCH_CHECK &&
-	   BUG != PUBLISH_EARLY ->
-		load_line();
-		assert(!TORN || BUG == EPOCH_FIRST);
-		write_wqes(kind, n)
-	:: else
+	:: d_step { SWAPS -> load_ready(); publish(0, MAY_DEFER(when)) };
+		must = !MAY_DEFER(when) &&
+		       (MUST_AT_ONCE(when) ||
+			(BUG == FOLLOWED_BEFORE -> must : IS_LAST) && BUG != LEAVE_SWAPPED)
+	:: d_step { ready == first && !SWAPS -> load_ready(); waited = 1 };
+		if
+		:: (s_epoch != EPOCH(s_queue) || s_epoch != EPOCH(s_path)) &&
+		   BUG != NO_EPOCH_CHECK ->
+			load_line();
+			assert(!TORN || BUG == EPOCH_FIRST);
+			write_wqes(kind, n)
+		:: else
+		fi;
+		finish(when)
 	fi
 }
 
 inline post(kind, n, when, by_number)
 {
 	snapshot(n, n);
-	atomic { waited = 0; numbered = 0 };
+	numbered = 0;
 	wait_space(first, n);
 	/* A poster on an idle queue. */
 	if
 	:: s_ready == first && s_done == first && BUG != USED_LATE -> used = 1
 	:: else
 	fi;
-#ifndef NO_MARKS
-	if :: BUG == MARK_EARLY && !(by_number) -> mark(n, when) :: else fi;
-#endif
 	write_wqes(kind, n);
+	end = (first + n) % MOD_INDEX;
 	if
-	:: s_ready == first ->
-		finish(n, when);
-		numbered = 1;
+	:: s_ready == first || BUG == NO_TURN_CHECK ->
+		finish(when);
 		if :: BUG == USED_LATE -> used = 1 :: else fi
-	:: BUG == NO_TURN_CHECK -> finish(n, when)
-	:: else ->
-#ifndef NO_MARKS
-		if
-		:: ready != first && !(by_number) && BUG != MARK_EARLY -> mark(n, when)
-		:: else
-		fi;
-#endif
-		(REACHED(ready, first));
-		if
-		:: ready == first -> in_turn(kind, n); finish(n, when); numbered = 1
-		:: else /* another thread has published them */
-		fi
+	:: else -> wait_turn(kind, n, when)
 	fi;
+	if :: must -> ring_unrung(end) :: else fi;
 	d_step {
-		assert((when) != NOW || RUNG_FOR((first + n) % MOD_INDEX));
+		assert((when) == DEFERRED || (when) == BATCHED && !BATCH_ENDS || RUNG_FOR(end));
+		if
+		:: by_number -> number = s_cqes; numbered = 1
+		:: else -> s_epoch = 0; s_queue = 0
+		fi;
 		s_ready = 0; s_cqes = 0; s_done = 0; s_rung = 0; s_deferred = 0; s_path = 0;
-		waited = 0; my_request = 0; my_epoch = 0;
-		if :: !(by_number) -> number = 0; numbered = 0; s_epoch = 0; s_queue = 0 :: else fi
+		waited = 0; my_request = 0; my_epoch = 0; end = 0; must = 0
 	}
 }
-
-#ifndef NO_MARKS
-inline mark(n, when)
-{
-	d_step {
-		mark_first[first % DEPTH] = first;
-		mark_n[first % DEPTH] = n;
-		mark_epoch[first % DEPTH] = s_epoch;
-		mark_deferred[first % DEPTH] = ((when) == DEFERRED);
-		mark_now[first % DEPTH] = ((when) == NOW)
-	}
-}
-#endif
 
 /* Waiting */
 
