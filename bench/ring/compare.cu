@@ -24,7 +24,7 @@ static const post_sequence_t *const sequences[] = {
 
 static const struct shape {
 	uint32_t n_warps, n_channels;
-} shapes[] = {{1, 1}, {8, 8}, {8, 1}, {32, 32}, {32, 1}};
+} shapes[] = {{1, 1}, {2, 1}, {8, 8}, {8, 1}, {32, 32}, {32, 1}};
 #define N_SHAPES (sizeof(shapes) / sizeof(shapes[0]))
 
 static const char *const op_names[] = {"put 64 B", "p", "add", "put_signal"};

@@ -33,16 +33,15 @@ void *ring_alloc(size_t nbytes, int is_pinned, int fill)
 }
 
 // Words of channel k as they are in memory of the device.
-static char *channel_at(const ring_queues_t *q, uint32_t k)
+static shmemd_channel_t *channel_at(const ring_queues_t *q, uint32_t k)
 {
-	return q->args.ctx.channels + (size_t)(k * N_WORLD + RING_PE) * q->args.ctx.channel_nbytes;
+	return &q->args.ctx.channels[k * N_WORLD + RING_PE];
 }
 
 // One granule covers the heap; a key's value is not looked at.
 static int make_tables(shmemd_ctx_t *ctx)
 {
-	const uint32_t n_channels = RING_MAX_CHANNELS,
-		       depth = 1u << SHMEMD_LOG_DEPTH(ctx->geometry);
+	const uint32_t n_channels = RING_MAX_CHANNELS;
 	shmemd_peer_t peers[N_WORLD];
 
 	memset(peers, 0, sizeof(peers));
@@ -57,9 +56,8 @@ static int make_tables(shmemd_ctx_t *ctx)
 	ctx->n_granules = 1;
 	ctx->keys = (const shmemd_key_t *)ring_alloc(
 		SHMEMD_N_KEYS(ctx->n_granules, N_WORLD) * sizeof(shmemd_key_t), 0, 0);
-	ctx->channel_nbytes = (uint32_t)SHMEMD_CHANNEL_NBYTES(depth);
-	ctx->channels =
-		(char *)ring_alloc((size_t)n_channels * N_WORLD * ctx->channel_nbytes, 0, 0);
+	ctx->channels = (shmemd_channel_t *)ring_alloc(
+		(size_t)n_channels * N_WORLD * sizeof(shmemd_channel_t), 0, 0);
 	ctx->bounces =
 		(char *)ring_alloc((size_t)n_channels * N_WORLD * SHMEMD_BOUNCES_NBYTES, 0, 0);
 	ctx->used = (uint64_t *)ring_alloc(
@@ -152,16 +150,17 @@ int ring_queues_reset(ring_queues_t *q, uint32_t ctx_flags, uint32_t path_flags,
 	return ring_failed(cudaMemcpy((void *)ctx->device_copy, ctx, sizeof(*ctx),
 				      cudaMemcpyHostToDevice),
 			   "writing the context") ||
-	       ring_failed(cudaMemcpy2D(channel_at(q, 0), (size_t)N_WORLD * ctx->channel_nbytes,
-					q->copy, sizeof(q->copy[0]), sizeof(q->copy[0]),
-					RING_MAX_CHANNELS, cudaMemcpyHostToDevice),
+	       ring_failed(cudaMemcpy2D(channel_at(q, 0),
+					(size_t)N_WORLD * sizeof(shmemd_channel_t), q->copy,
+					sizeof(q->copy[0]), sizeof(q->copy[0]), RING_MAX_CHANNELS,
+					cudaMemcpyHostToDevice),
 			   "writing channels");
 }
 
 int ring_queues_read(ring_queues_t *q)
 {
 	return ring_failed(cudaMemcpy2D(q->copy, sizeof(q->copy[0]), channel_at(q, 0),
-					(size_t)N_WORLD * q->args.ctx.channel_nbytes,
+					(size_t)N_WORLD * sizeof(shmemd_channel_t),
 					sizeof(q->copy[0]), RING_MAX_CHANNELS,
 					cudaMemcpyDeviceToHost),
 			   "reading channels");

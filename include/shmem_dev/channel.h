@@ -135,7 +135,7 @@ SHMEMD_FN void shmemd_channel_ring(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 	shmemdi_explicit_t q = shmemdi_explicit(ctx, SHMEMDI_CALLER(NONE), pe);
 
 	if (q.has_nic)
-		shmemdi_ring_until(&q.chan, SHMEMD_READY_INDEX(shmemdi_ready(&q.chan)));
+		shmemdi_ring_published(&q.chan);
 }
 
 /* How much has been posted to PE pe on this channel: WQEBBs of 64 bytes since the job began, mod

@@ -17,9 +17,8 @@ static uint32_t path_flags(const shmemhi_link_t *link)
 	return link->has_no_record ? SHMEMD_PATH_NO_RECORD : 0;
 }
 
-/* Epoch 0, nothing posted, no marks. */
-static void init_channel(const shmemhi_ib_t *ib, const shmemhi_link_t *link,
-			 shmemd_channel_t *channel)
+/* Epoch 0, nothing posted. */
+static void init_channel(const shmemhi_link_t *link, shmemd_channel_t *channel)
 {
 	void *doorbell = link->producer ? (void *)link->producer : link->doorbell;
 
@@ -30,15 +29,14 @@ static void init_channel(const shmemhi_ib_t *ib, const shmemhi_link_t *link,
 		.doorbell = SHMEMD_TAGGED(0, doorbell),
 	};
 	for (uint64_t i = 0; i < SHMEMD_BOUNCE_BUFFERS; i++)
-		channel->owners[i] = i << 1;                  /* free for ticket i */
-	memset(channel + 1, 0, ib->depth * sizeof(uint64_t)); /* SHMEMD_MARK_NONE */
+		channel->owners[i] = i << 1; /* free for ticket i */
 }
 
 /* Write one row at once: channel k to all PEs. */
 static int write_channels(shmemh_t *job, const shmemhi_ib_t *ib)
 {
-	size_t nbytes = SHMEMD_CHANNEL_NBYTES(ib->depth), n_pes = (size_t)job->n_pes;
-	char *row = malloc(n_pes * nbytes);
+	size_t n_pes = (size_t)job->n_pes, nbytes = n_pes * sizeof(shmemd_channel_t);
+	shmemd_channel_t *row = malloc(nbytes);
 	int status = SHMEMH_OK;
 
 	if (!row)
@@ -48,8 +46,8 @@ static int write_channels(shmemh_t *job, const shmemhi_ib_t *ib)
 		const shmemhi_link_t *links = shmemhi_link(ib, job, k, 0);
 
 		for (size_t pe = 0; pe < n_pes; pe++)
-			init_channel(ib, &links[pe], (void *)(row + pe * nbytes));
-		status = shmemhi_dev_write(job, shmemhi_channel(ib, links), row, n_pes * nbytes);
+			init_channel(&links[pe], &row[pe]);
+		status = shmemhi_dev_write(job, shmemhi_channel(ib, links), row, nbytes);
 	}
 	free(row);
 	return status;
@@ -59,8 +57,7 @@ int shmemhi_channels_open(shmemh_t *job, shmemhi_ib_t *ib)
 {
 	size_t n = (size_t)ib->n_channels * (size_t)job->n_pes;
 	size_t n_words = (size_t)ib->n_channels * SHMEMD_USED_WORDS((size_t)job->n_pes);
-	int status = shmemhi_dev_alloc(job, n * SHMEMD_CHANNEL_NBYTES(ib->depth),
-				       (void **)&ib->channels);
+	int status = shmemhi_dev_alloc(job, n * sizeof *ib->channels, (void **)&ib->channels);
 
 	if (status == SHMEMH_OK)
 		status = shmemhi_dev_alloc(job, n_words * sizeof *ib->used, (void **)&ib->used);
@@ -147,7 +144,6 @@ void shmemhi_ib_fill_ctx(const shmemh_t *job, shmemd_ctx_t *ctx)
 	ctx->bounces = ib->bounces;
 	ctx->used = ib->used;
 	ctx->n_channels = (uint32_t)ib->n_channels;
-	ctx->channel_nbytes = (uint32_t)SHMEMD_CHANNEL_NBYTES(ib->depth);
 	ctx->n_granules = ib->n_granules;
 	ctx->geometry =
 		SHMEMD_GEOMETRY(ib->log_granule, __builtin_ctz(ib->depth),

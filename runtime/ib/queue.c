@@ -154,7 +154,7 @@ uint64_t shmemhi_links_nbytes(const shmemhi_ib_t *ib)
 	uint64_t shared =
 		(ib->queue_mem->nbytes + ib->queue_mem->n_links - 1) / ib->queue_mem->n_links;
 
-	return shared + SHMEMD_CHANNEL_NBYTES(ib->depth);
+	return shared + sizeof(shmemd_channel_t);
 }
 
 /* Returns whether the object still exists. */

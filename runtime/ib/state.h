@@ -95,7 +95,7 @@ typedef struct shmemhi_ib {
 	shmemhi_nic_events_t *nic_events;
 	shmemhi_proxy_t *proxy;
 	shmemhi_failover_t *failover; /* NULL: fail-over is off. The same on all PEs */
-	char *channels;               /* SHMEMD_CHANNEL_NBYTES of each link, memory of the device */
+	shmemd_channel_t *channels;   /* of each link, memory of the device */
 	uint64_t *used;               /* memory of the device */
 } shmemhi_ib_t;
 
@@ -114,8 +114,7 @@ static inline uint32_t *shmemhi_send_record(const shmemhi_link_t *link)
 /* What kernels share of that link, memory of the device. */
 static inline shmemd_channel_t *shmemhi_channel(const shmemhi_ib_t *ib, const shmemhi_link_t *link)
 {
-	return (void *)(ib->channels +
-			(size_t)(link - ib->links) * SHMEMD_CHANNEL_NBYTES(ib->depth));
+	return &ib->channels[link - ib->links];
 }
 
 /* ib/counters.c: WQEBBs posted and completed on a channel, if its words can be loaded without a

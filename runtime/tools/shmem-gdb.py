@@ -57,7 +57,7 @@ def as_context(value):
     if kind.code != gdb.TYPE_CODE_STRUCT:
         return None
     names = {field.name for field in kind.fields()}
-    if {"channels", "channel_nbytes", "geometry"} <= names:
+    if {"channels", "n_channels", "geometry"} <= names:
         return value
     if {"teams", "pe", "n_pes"} <= names:  # a job: the context of the world, if no GPU has it
         return as_context(value["teams"][0]["device_copy"])
@@ -111,14 +111,12 @@ class Channel:
         self.world_pe = int(context["peers"][pe]["world_pe"])
         self.depth = 1 << (int(context["geometry"]) >> 8 & 0xff)  # SHMEMD_LOG_DEPTH
         self.at = int(context["channels"]) + \
-            (k * n_world + self.world_pe) * int(context["channel_nbytes"])
-        self.nbytes = type_of("shmemd_channel_t").sizeof
+            (k * n_world + self.world_pe) * type_of("shmemd_channel_t").sizeof
         words = gdb.Value(self.at).cast(type_of("shmemd_channel_t").pointer()).dereference()
         try:
             for name in ("resv", "ready", "done", "path", "queue", "doorbell", "rung", "flush",
                          "ticket", "doorbells", "requests"):
                 setattr(self, name, int(words[name]))
-            self.marks = self.read_words(self.at + self.nbytes, self.depth)
         except gdb.MemoryError:
             raise gdb.GdbError(f"the channel at {self.at:#x} cannot be read: if its memory is a "
                                "GPU's, gdb does not see it") from None
@@ -218,9 +216,8 @@ def state_text(c):
     under_way = ahead(c.published(), c.completed() & LOW_32)
     room = c.depth - ahead(c.reserved(), c.completed() & LOW_32)
     unrung = 0 if c.ready >> 8 & 1 else ahead(c.published(), bits(c.rung, 32, 63))
-    marked = sum(mark != 0 for mark in c.marks)
     text = [f"{under_way} WQEBBs published beyond done",
-            f"{waiting} reserved and not published ({marked} marks)",
+            f"{waiting} reserved and not published",
             f"{max(room, 0)} free" + (f", posters wait for {-room}" if room < 0 else "")]
     if unrung:
         text.append(f"doorbell not rung for {unrung}")

@@ -16,7 +16,6 @@ typedef struct service_memory {
 	shmemd_latch_t latch;
 	char pad[128 - (sizeof(shmemd_ctx_t) + sizeof(shmemd_latch_t)) % 128];
 	shmemd_channel_t channel;
-	uint64_t marks[SERVICE_DEPTH];
 } service_memory_t;
 
 /* at: where kernels find it. order, faults: pinned. */
@@ -26,8 +25,7 @@ static inline void service_fill(service_memory_t *m, service_memory_t *at,
 	memset(m, 0, sizeof(*m));
 	m->ctx.device_copy = &at->ctx;
 	m->ctx.latch = &at->latch;
-	m->ctx.channels = (char *)&at->channel;
-	m->ctx.channel_nbytes = (uint32_t)(sizeof(m->channel) + sizeof(m->marks));
+	m->ctx.channels = &at->channel;
 	m->ctx.n_pes = 1;
 	m->ctx.n_channels = m->ctx.n_world = 1;
 	m->ctx.geometry = SHMEMD_GEOMETRY(0, 6, 0, 0);

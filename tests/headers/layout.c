@@ -9,7 +9,7 @@
 #define AT SHMEMD_ASSERT_AT
 #define SIZE(type, nbytes) SHMEMD_STATIC_ASSERT(sizeof(type) == (nbytes), #type " has grown")
 
-SHMEMD_STATIC_ASSERT(SHMEMD_ABI_MAJOR == 1, "these numbers are of major version 1");
+SHMEMD_STATIC_ASSERT(SHMEMD_ABI_MAJOR == 2, "these numbers are of major version 2");
 
 AT(shmemd_peer_t, base, 0);
 AT(shmemd_peer_t, world_pe, 8);
@@ -55,17 +55,17 @@ AT(shmemd_ctx_t, bounces, 128);
 AT(shmemd_ctx_t, used, 136);
 AT(shmemd_ctx_t, n_channels, 144);
 AT(shmemd_ctx_t, n_world, 148);
-AT(shmemd_ctx_t, channel_nbytes, 152);
-AT(shmemd_ctx_t, n_granules, 156);
-AT(shmemd_ctx_t, geometry, 160);
-AT(shmemd_ctx_t, first_mapped, 164);
-AT(shmemd_ctx_t, mapped_span, 168);
-AT(shmemd_ctx_t, n_strided, 172);
-AT(shmemd_ctx_t, switch_order, 176);
-AT(shmemd_ctx_t, mapped_stride, 184);
-AT(shmemd_ctx_t, faults, 192);
-AT(shmemd_ctx_t, n_strided_amos, 200);
-AT(shmemd_ctx_t, n_strided_puts_with_signal, 204);
+AT(shmemd_ctx_t, n_granules, 152);
+AT(shmemd_ctx_t, geometry, 156);
+AT(shmemd_ctx_t, first_mapped, 160);
+AT(shmemd_ctx_t, mapped_span, 164);
+AT(shmemd_ctx_t, n_strided, 168);
+AT(shmemd_ctx_t, n_strided_amos, 172);
+AT(shmemd_ctx_t, n_strided_puts_with_signal, 176);
+AT(shmemd_ctx_t, reserved, 180);
+AT(shmemd_ctx_t, switch_order, 184);
+AT(shmemd_ctx_t, mapped_stride, 192);
+AT(shmemd_ctx_t, faults, 200);
 SIZE(shmemd_ctx_t, 208);
 
 AT(shmemd_key_t, key, 0);
@@ -131,10 +131,6 @@ WORD(SHMEMD_PATH_STATUS(0xfefffffdfffc0504u), 5);
 WORD(SHMEMD_PATH_FAILED(5), 0x500);
 WORD(SHMEMD_TAG(0xfe00123456789abcu), 0xfe);
 WORD(SHMEMD_ADDRESS(0xfe00123456789abcu), 0x123456789abcu);
-WORD(SHMEMD_MARK_WORD(0xfffffffe, 2, SHMEMD_MARK_DEFERRED | 0x7f), 0xfffffffe0005027fu);
-WORD(SHMEMD_MARK_FIRST(0xfffffffe0005027fu), 0xfffffffe);
-WORD(SHMEMD_MARK_WQEBBS(0xfffffffe0005027fu), 2);
-WORD(SHMEMD_MARK_TAG(0xfffffffe0007ff7fu), 0x4007f);
 WORD(SHMEMD_FAULT_WORD(2, SHMEMD_FAULT_SYNDROMES(0x13, 0x88), 0x8, 0xfffefd, 0xfe),
      0xfefffefd08881302u);
 WORD(SHMEMD_FAULT_KIND(0xfefffefd08881302u), 2);
@@ -145,8 +141,7 @@ WORD(SHMEMD_FAULT_OPCODE(0xfefffefd08881302u), 0x8);
 WORD(SHMEMD_FAULT_QPN(0xfefffefd08881302u), 0xfffefd);
 WORD(SHMEMD_FAULT_EPOCH(0xfefffefd08881302u), 0xfe);
 
-SHMEMD_STATIC_ASSERT(SHMEMD_CHANNEL_NBYTES(64) % 128 == 0 && SHMEMD_CHANNEL_NBYTES(1024) == 8960,
-		     "channels are aligned to 128");
+SHMEMD_STATIC_ASSERT(sizeof(shmemd_channel_t) % 128 == 0, "channels are aligned to 128");
 SHMEMD_STATIC_ASSERT(SHMEMD_QUEUE_CQES_OFFSET(1024) == 65536 &&
 			     SHMEMD_QUEUE_RECORD_OFFSET(1024) == 131072 &&
 			     SHMEMD_QUEUE_CQ_RECORD_OFFSET(1024) == 131136 &&

@@ -43,12 +43,6 @@ static uint32_t log2_of(uint32_t n)
 	return (uint32_t)__builtin_ctz(n);
 }
 
-/* Bytes of a channel's words; a multiple of 128 also for depths that the runtime does not offer. */
-static size_t channel_nbytes(void)
-{
-	return (SHMEMD_CHANNEL_NBYTES(plan.depth) + 127) / 128 * 128;
-}
-
 size_t rig_queue_nbytes(void)
 {
 	return (SHMEMD_QUEUE_NBYTES(plan.depth) + PAGE - 1) / PAGE * PAGE;
@@ -276,7 +270,7 @@ static int make_end(rig_pe_t *p, uint32_t i)
 	rig_end_t *e = &p->ends[i];
 
 	memset(e, 0, sizeof(*e));
-	e->words = (shmemd_channel_t *)(void *)(p->channels + i * channel_nbytes());
+	e->words = (shmemd_channel_t *)(void *)p->channels + i;
 	e->queues = e->queue = p->queues + i * queues_nbytes();
 	e->producers = p->producers[i];
 	e->is_crossed = pe != peer;
@@ -401,13 +395,12 @@ static void fill_context(rig_pe_t *p, int pe)
 	c->device_copy = c;
 	c->heap_committed = &p->heap_committed;
 	fill_mapped(c);
-	c->channels = p->channels;
+	c->channels = (void *)p->channels;
 	c->keys = p->keys;
 	c->bounces = p->bounces;
 	c->used = p->used;
 	c->n_channels = plan.n_channels;
 	c->n_world = (uint32_t)plan.n_pes;
-	c->channel_nbytes = (uint32_t)channel_nbytes();
 	c->n_granules = plan.n_granules;
 	c->geometry = SHMEMD_GEOMETRY(log2_of(RIG_GRANULE), log2_of(plan.depth),
 				      log2_of(plan.batch), plan.inline_nbytes);
@@ -499,7 +492,7 @@ static int make_all(void)
 		if (grow_aligned(&p->heap, &p->heap_nbytes, (size_t)plan.n_granules * RIG_GRANULE,
 				 (size_t)1 << SHMEMD_STRIDE_LOG_UNIT) ||
 		    grow(&p->queues, &p->queues_nbytes, n_ends() * queues_nbytes()) ||
-		    grow(&p->channels, &p->channels_nbytes, n_ends() * channel_nbytes()) ||
+		    grow(&p->channels, &p->channels_nbytes, n_ends() * sizeof(shmemd_channel_t)) ||
 		    grow(&p->bounces, &p->bounces_nbytes, n_ends() * SHMEMD_BOUNCES_NBYTES) ||
 		    open_nic(p, (uint32_t)pe))
 			return 1;

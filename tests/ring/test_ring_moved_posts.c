@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Posters that have written their WQEs for a path when the path is switched: the thread in the turn
  * before them carries out the order, and each poster moves its WQEs, including those of its lanes,
- * to the new path in its own turn. Marks of the old epoch are ignored. */
+ * to the new path in its own turn. */
 #include <shmem_dev/shmem_dev.h>
 #include "paths.h"
 #include "run.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The turn (impl/sq.h): posters that have all reserved, whose WQEs are submitted in an order chosen
- * by the host of PE 0. Which poster publishes and rings for which others, and the flags of `ready`.
+ * by the host of PE 0. Which poster rings for which others, and the flags of `ready`.
  */
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
@@ -82,21 +82,6 @@ static void posters_kernel(const void *params)
 
 /* The host of PE 0 */
 
-static uint64_t mark_at(uint32_t wqebb)
-{
-	const shmemd_channel_t *ch = rig_words(0, 1, 0);
-	const uint64_t *marks = (const uint64_t *)(const void *)(ch + 1);
-
-	return shmemd_arch_ld_relaxed_u64(&marks[rig_place(wqebb) % DEPTH]);
-}
-
-static void set_mark(uint32_t wqebb, uint64_t mark)
-{
-	uint64_t *marks = (uint64_t *)(void *)(rig_words(0, 1, 0) + 1);
-
-	shmemd_arch_st_release_u64(&marks[rig_place(wqebb) % DEPTH], mark);
-}
-
 static void await_all_reserved(void)
 {
 	while (shmemd_arch_ld_acquire_u32(&n_reserved) != n_posters)
@@ -105,33 +90,29 @@ static void await_all_reserved(void)
 	CHECK_IS(rig_wqebbs(0, 1, 0), 0);
 }
 
-/* Let a poster submit, and return once its mark is set, or everything is submitted. */
 static void let(uint32_t number)
 {
 	shmemd_arch_st_release_u32(&posters[number].may_submit, 1);
 }
 
-static void let_mark(uint32_t number)
+/* Let all posters but the first one submit, the last ones first: all wait for their turns. Then let
+ * the first one, which has its turn. */
+static void let_all(void)
 {
-	const poster_t *p = &posters[number];
-
-	let(number);
-	while (SHMEMD_MARK_FIRST(mark_at(p->at)) != (uint32_t)rig_place(p->at) ||
-	       SHMEMD_MARK_WQEBBS(mark_at(p->at)) != p->wqebbs)
-		shmemd_arch_spin_hint();
-	CHECK_IS(rig_wqebbs(0, 1, 0), 0);
+	await_all_reserved();
+	for (uint32_t i = n_posters; i-- > 1;) {
+		let(i);
+		shmemsim_yield();
+	}
+	let(0);
+	for (uint32_t i = 0; i < n_posters; i++)
+		await(&posters[i].has_submitted);
 }
 
 static void let_finish(uint32_t number)
 {
 	let(number);
 	await(&posters[number].has_submitted);
-}
-
-static void await_submitted(uint32_t from)
-{
-	for (uint32_t i = from; i < n_posters; i++)
-		await(&posters[i].has_submitted);
 }
 
 /* Check that so many WQEBBs are published, with so many doorbells and these flags of `ready`. */
@@ -150,22 +131,46 @@ static uint32_t rung(void)
 	       (uint32_t)rig_place(0);
 }
 
-/* Check that everything with a doorbell has arrived, and that no mark remains. */
+static void check_ticket(uint32_t number)
+{
+	const poster_t *p = &posters[number];
+	const uint64_t ready = rig_words(0, 1, 0)->ready;
+
+	CHECK_IS(SHMEMD_READY_INDEX(p->ticket.word), (uint32_t)rig_place(p->at + p->wqebbs));
+	CHECK_IS(SHMEMD_READY_CQES(p->ticket.word),
+		 (SHMEMD_READY_CQES(ready) - n_posters + number) & 0xffff);
+}
+
+/* Check that everything has been sent and has arrived, and each poster's ticket. */
 static void look_at_all(void)
 {
 	const shmemdi_ep_t ep = shmemdi_ep_k(&rig_pes[0].ctx, 1, rig_pes[0].ctx.channel);
 	const uint64_t *words = word_of(&rig_pes[1].ctx, 0);
+	const uint64_t doorbells = rig_doorbells(0, 1, 0);
 
-	shmemdi_ring_until(&ep.c, SHMEMD_READY_INDEX(shmemdi_ready(&ep.c)));
+	if (rig_words(0, 1, 0)->ready & SHMEMD_READY_RUNG) {
+		/* `rung` may be old */
+		shmemdi_ring_published(&ep.c);
+		CHECK_IS(rig_doorbells(0, 1, 0), doorbells);
+	}
+	shmemdi_ring_published(&ep.c);
 	while (rig_counters(1, 0, 0).executed != n_wqebbs)
 		shmemd_arch_spin_hint();
 	for (uint32_t i = 0; i < n_wqebbs; i++)
 		CHECK_IS(words[i], value_of(i));
-	for (uint32_t i = 0; i < DEPTH; i++)
-		CHECK_IS(mark_at(i), SHMEMD_MARK_NONE);
+	for (uint32_t i = 0; i < n_posters; i++)
+		check_ticket(i);
 }
 
 /* Tests */
+
+static void forget(int pe)
+{
+	(void)pe;
+	n_reserved = 0;
+	for (uint32_t i = 0; i < n_posters; i++)
+		posters[i].may_submit = posters[i].has_submitted = 0;
+}
 
 /* Poster i uses whens[i]; later posters use the last `when`. Every third one has two WQEBBs, if
  * there are at most 20. */
@@ -175,6 +180,7 @@ static rig_test_t posters_test(void (*host)(int pe), uint32_t n, const char *whe
 			.kernel = posters_kernel,
 			.n_blocks = n,
 			.n_threads = 1,
+			.made = forget,
 			.host = host,
 			.final_check = look_at_all};
 	const uint32_t last = (uint32_t)strlen(whens) - 1;
@@ -182,7 +188,7 @@ static rig_test_t posters_test(void (*host)(int pe), uint32_t n, const char *whe
 	t.plan.depth = DEPTH;
 	t.plan.batch = batch;
 	n_posters = n;
-	n_reserved = n_wqebbs = 0;
+	n_wqebbs = 0;
 	memset(posters, 0, sizeof(posters));
 	for (uint32_t i = 0; i < n; i++) {
 		const char when = whens[i < last ? i : last];
@@ -190,7 +196,7 @@ static rig_test_t posters_test(void (*host)(int pe), uint32_t n, const char *whe
 		posters[i].how.when = when == 'l'                  ? SHMEMD_RING_DEFERRED
 				      : when == 'n' || when == 'f' ? SHMEMD_RING_NOW
 								   : SHMEMD_RING_DEFAULT;
-		posters[i].how.needs_ticket = when == 'w' || when == 'f';
+		posters[i].how.needs_ticket = when == 'f';
 		posters[i].how.is_flush = when == 'f';
 		posters[i].wqebbs = n <= 20 && i % 3 == 2 ? 2 : 1;
 		posters[i].at = n_wqebbs;
@@ -209,115 +215,115 @@ static void run_starts(void (*host)(int pe), uint32_t n, const char *whens, uint
 	}
 }
 
-/* All other posters have marked when the first one, which has waited for nothing, publishes. The
- * second one then publishes for as many as half a queue has WQEBBs, with one doorbell. */
-static void first_when_all_have_marked(int pe)
+/* The same where no batch ends. */
+static void run_without_steps(void (*host)(int pe), uint32_t n, const char *whens, uint32_t batch)
+{
+	for (unsigned start = 0; start < N_STARTS; start++) {
+		rig_test_t t = posters_test(host, n, whens, batch);
+
+		start_below(&t.plan, start);
+		t.plan.first += 3;
+		run_once(&t);
+	}
+}
+
+/* Does its reservation reach a multiple of 2^log WQEBBs? */
+static int reaches(uint32_t number, uint32_t log)
+{
+	const poster_t *p = &posters[number];
+
+	return ((uint32_t)rig_place(p->at) ^ (uint32_t)rig_place(p->at + p->wqebbs)) >> log != 0;
+}
+
+/* After all but the last poster have left their doorbells to the next one: the last one has rung,
+ * after its turn, and RUNG is clear, unless that poster has taken the turn to look after `flush`. A
+ * poster in which a batch of 64 ends may have rung, too. */
+static void check_that_last_has_rung(void)
+{
+	const uint32_t last = n_posters - 1;
+	uint64_t doorbells = 2;
+
+	for (uint32_t i = 1; i < last; i++)
+		doorbells += reaches(i, 6) && rig_doorbells(0, 1, 0) > doorbells;
+	check_queue(n_wqebbs, doorbells, reaches(last, 30) ? SHMEMD_READY_RUNG : 0);
+	if (!reaches(last, 30))
+		CHECK_IS(rung(), n_wqebbs);
+}
+
+/* The first poster, which has waited for nothing, rings. The second one finds RUNG; if others
+ * follow, it stores `rung`, and all leave their doorbells to the last one. Posters have one or two
+ * WQEBBs, so some expect a wrong number of CQEs. */
+static void all_wait(int pe)
 {
 	if (pe != 0)
 		return;
-	await_all_reserved();
-	for (uint32_t i = n_posters; i-- > 1;)
-		let_mark(i);
-	let_finish(0);
-	await_submitted(0);
-	check_queue(n_wqebbs, n_wqebbs > DEPTH / 2 + 2 ? 3 : 2, SHMEMD_READY_RUNG);
+	let_all();
+	if (n_posters == 2)
+		check_queue(n_wqebbs, 2, SHMEMD_READY_RUNG);
+	else
+		check_that_last_has_rung();
 }
 
-static void marked_reservations_are_published_together(void **state)
+static void last_one_rings_for_all(void **state)
 {
 	(void)state;
 	for (uint32_t n = 2; n <= 20; n++)
-		run_starts(first_when_all_have_marked, n, "b", 1);
-	run_starts(first_when_all_have_marked, POSTERS_MAX, "b", 1);
+		run_starts(all_wait, n, "b", 64);
+	run_starts(all_wait, POSTERS_MAX, "b", 64);
 }
 
-/* One poster does not mark: the run ends before it, and the later ones are published in its own
- * turn. */
-static void one_does_not_mark(int pe)
+/* Every reservation ends a batch: each poster rings, although others have reserved behind it. */
+static void one_after_another(int pe)
 {
 	if (pe != 0)
 		return;
 	await_all_reserved();
-	for (uint32_t i = n_posters; i-- > 1;)
-		if (posters[i].how.needs_ticket)
-			let(i);
-		else
-			let_mark(i);
-	let_finish(0);
-	await_submitted(0);
-	check_queue(n_wqebbs, 3, SHMEMD_READY_RUNG);
+	for (uint32_t i = 0; i < n_posters; i++) {
+		let_finish(i);
+		CHECK_IS(rig_doorbells(0, 1, 0), i + 1);
+	}
 }
 
-static void check_ticket(uint32_t number)
-{
-	const poster_t *p = &posters[number];
-	const uint64_t ready = rig_words(0, 1, 0)->ready;
-
-	CHECK_IS(SHMEMD_READY_INDEX(p->ticket.word), (uint32_t)rig_place(p->at + p->wqebbs));
-	CHECK_IS(SHMEMD_READY_CQES(p->ticket.word),
-		 (SHMEMD_READY_CQES(ready) - n_posters + number) & 0xffff);
-}
-
-static void one_waits(int pe)
-{
-	if (pe != 0)
-		return;
-	one_does_not_mark(pe);
-	for (uint32_t i = 0; i < n_posters; i++)
-		if (posters[i].how.needs_ticket)
-			check_ticket(i);
-}
-
-static void posters_that_do_not_mark(void **state)
+static void batches_end(void **state)
 {
 	(void)state;
-	run_starts(one_waits, 9, "bbwb", 1);
-	run_starts(one_waits, 12, "bbbbbbwb", 1);
+	run_starts(one_after_another, 8, "b", 1);
 }
 
-/* One poster of a run must ring before it returns: its publisher rings for it, although another
- * poster has reserved after the run and no batch ends there. */
+/* A poster that must ring before it returns rings, although another one has reserved behind it. */
 static void one_must_ring(int pe)
 {
-	const uint32_t last = n_posters - 1;
+	const uint32_t now = 4;
 
 	if (pe != 0)
 		return;
 	await_all_reserved();
-	for (uint32_t i = last; i-- > 1;)
-		let_mark(i);
-	let_finish(0);
-	for (uint32_t i = 1; i < last; i++)
-		await(&posters[i].has_submitted);
-	check_queue(posters[last].at, 2, SHMEMD_READY_RUNG);
-	let_finish(last);
-	check_queue(n_wqebbs, 3, SHMEMD_READY_RUNG);
+	for (uint32_t i = now + 1; i-- > 0;)
+		let(i);
+	await(&posters[now].has_submitted);
+	check_queue(posters[now + 1].at, 2, 0);
+	CHECK_IS(rung(), posters[now + 1].at);
+	for (uint32_t i = now + 1; i < n_posters; i++)
+		let_finish(i);
+	check_queue(n_wqebbs, 3, 0);
 }
 
 static void run_that_must_ring(void **state)
 {
 	(void)state;
-	for (unsigned start = 0; start < N_STARTS; start++) {
-		rig_test_t t = posters_test(one_must_ring, 8, "bbbbnb", 32);
-
-		start_below(&t.plan, start);
-		t.plan.first += 3; /* no batch ends here */
-		run_once(&t);
-	}
+	run_without_steps(one_must_ring, 8, "bbbbnb", 32);
 }
 
-/* A flush covers what precedes its own end, not the reservations that its poster publishes for
- * others. */
+/* The poster of a flush READ stores `flush` in its turn. */
 static void flush_in_a_run(int pe)
 {
 	const uint64_t *flush = &rig_words(0, 1, 0)->flush;
 
-	one_does_not_mark(pe);
 	if (pe != 0)
 		return;
+	let_all();
 	CHECK_IS(SHMEMD_READY_INDEX(*flush), (uint32_t)rig_place(posters[3].at));
 	CHECK_IS(*flush & ~(uint64_t)0xff, posters[2].ticket.word & ~(uint64_t)0xff);
-	check_ticket(2);
 }
 
 static void flush_covers_what_is_before_it(void **state)
@@ -326,89 +332,37 @@ static void flush_covers_what_is_before_it(void **state)
 	run_starts(flush_in_a_run, 6, "bbfb", 1);
 }
 
-/* The third poster has not written its WQEs, and the mark in its place is not its own: of another
- * lap or epoch, or 2 WQEBBs after its first. */
-static uint64_t foreign_mark;
-
-static void third_has_a_foreign_mark(int pe)
-{
-	const uint32_t at = posters[2].at, first = (uint32_t)rig_place(at);
-	const uint32_t epoch = SHMEMD_TAG(rig_words(0, 1, 0)->path);
-	const uint64_t *ready = &rig_words(0, 1, 0)->ready;
-	uint64_t before;
-
-	if (pe != 0)
-		return;
-	await_all_reserved();
-	before = shmemd_arch_ld_relaxed_u64(ready);
-	let_mark(1);
-	set_mark(at, foreign_mark == 0   ? SHMEMD_MARK_WORD(first - DEPTH, 2, epoch)
-		     : foreign_mark == 1 ? SHMEMD_MARK_WORD(first, 2, (epoch - 1) & 0xff)
-		     : foreign_mark == 2 ? SHMEMD_MARK_WORD(first + 2, 2, epoch)
-					 : SHMEMD_MARK_NONE);
-	let_finish(0);
-	await(&posters[1].has_submitted);
-	check_queue(at, 2, SHMEMD_READY_RUNG);
-	let_finish(2);
-	await_submitted(0);
-	check_queue(n_wqebbs, 3, SHMEMD_READY_RUNG);
-	CHECK_IS(SHMEMD_READY_CQES(shmemd_arch_ld_relaxed_u64(ready) - before), 3);
-}
-
-static void foreign_marks_are_ignored(void **state)
-{
-	(void)state;
-	rig_test_t t;
-
-	for (foreign_mark = 0; foreign_mark < 4; foreign_mark++)
-		run_starts(third_has_a_foreign_mark, 3, "b", 1);
-	/* The third poster's first index and its epoch are 0, as in a word that is no mark. */
-	foreign_mark = 3;
-	t = posters_test(third_has_a_foreign_mark, 3, "b", 1);
-	t.plan.first = ((uint64_t)1 << 32) - posters[2].at;
-	t.plan.epoch = 0;
-	run_once(&t);
-}
-
-/* A run whose posters all deferred is not rung, if everything before it is rung or was deferred. */
+/* Posters that have all deferred do not ring, if everything before them is rung or was deferred. */
 static void deferred_run(int pe)
 {
 	const shmemdi_ep_t ep = shmemdi_ep_k(&rig_pes[0].ctx, 1, rig_pes[0].ctx.channel);
 
 	if (pe != 0)
 		return;
-	await_all_reserved();
-	for (uint32_t i = n_posters; i-- > 1;)
-		let_mark(i);
-	let_finish(0);
-	await_submitted(0);
+	let_all();
 	check_queue(n_wqebbs, 1, SHMEMD_READY_DEFERRED);
 	CHECK_IS(rung(), posters[1].at);
-	shmemdi_ring_until(&ep.c, (uint32_t)rig_place(n_wqebbs));
+	shmemdi_ring_published(&ep.c);
 	check_queue(n_wqebbs, 2, SHMEMD_READY_DEFERRED);
 	CHECK_IS(rung(), n_wqebbs);
 }
 
-/* One poster of a run has not deferred: the run is rung. */
+/* One of them has not deferred: it leaves its doorbell, and the last one rings. */
 static void partly_deferred_run(int pe)
 {
 	if (pe != 0)
 		return;
-	await_all_reserved();
-	for (uint32_t i = n_posters; i-- > 1;)
-		let_mark(i);
-	let_finish(0);
-	await_submitted(0);
-	check_queue(n_wqebbs, 2, SHMEMD_READY_RUNG);
+	let_all();
+	check_that_last_has_rung();
 }
 
 static void runs_and_deferred_doorbells(void **state)
 {
 	(void)state;
-	run_starts(deferred_run, 8, "nl", 32);
-	run_starts(partly_deferred_run, 8, "nlllbl", 32);
-	run_starts(partly_deferred_run, 8, "nbl", 32);
-	run_starts(partly_deferred_run, 8, "nllllllb", 32);
+	run_starts(deferred_run, 8, "nl", 64);
+	run_starts(partly_deferred_run, 8, "nlllbl", 64);
+	run_starts(partly_deferred_run, 8, "nbl", 64);
+	run_starts(partly_deferred_run, 8, "nllllllb", 64);
 }
 
 /* One poster after another, each alone: the flags that each leaves. */
@@ -430,55 +384,70 @@ static void one_by_one(int pe)
 	let_finish(3); /* deferred, after a poster that has not deferred: the next one rings */
 	check_queue(posters[4].at, 0, 0);
 	CHECK_IS(rung(), 0);
-	shmemdi_ring_until(&ep.c, (uint32_t)rig_place(posters[4].at));
-	check_queue(posters[4].at, 1, 0); /* only a poster sets RUNG */
+	shmemdi_ring_published(&ep.c);
+	check_queue(posters[4].at, 1, 0); /* only a poster in its turn sets RUNG */
 	CHECK_IS(rung(), posters[4].at);
-	let_finish(4); /* now */
-	check_queue(posters[5].at, 2, SHMEMD_READY_RUNG);
-	let_finish(5); /* now, without the lock */
-	check_queue(posters[6].at, 3, SHMEMD_READY_RUNG);
-	let_finish(6); /* deferred */
-	check_queue(posters[7].at, 3, SHMEMD_READY_DEFERRED);
+	let_finish(4); /* now: after its turn */
+	check_queue(posters[5].at, 2, 0);
+	CHECK_IS(rung(), posters[5].at);
+	let_finish(5);
+	check_queue(posters[6].at, 3, 0);
+	/* deferred; `ready` does not say that everything before is rung, so it may not defer */
+	let_finish(6);
+	check_queue(posters[7].at, 3, 0);
 	CHECK_IS(rung(), posters[6].at);
 	let_finish(7); /* batch: leaves the earlier doorbell and its own to the next one */
 	check_queue(posters[8].at, 3, 0);
 	CHECK_IS(rung(), posters[6].at);
 	/* deferred, and the last one: it rings, because the previous one has relied on it */
 	let_finish(8);
-	check_queue(n_wqebbs, 4, SHMEMD_READY_RUNG);
+	check_queue(n_wqebbs, 4, 0);
+	CHECK_IS(rung(), n_wqebbs);
 }
 
 static void ready_flags_one_by_one(void **state)
 {
 	(void)state;
-	for (unsigned start = 0; start < N_STARTS; start++) {
-		rig_test_t t = posters_test(one_by_one, 9, "llblnnlbl", 32);
-
-		start_below(&t.plan, start);
-		t.plan.first += 3; /* no batch ends here */
-		run_once(&t);
-	}
+	run_without_steps(one_by_one, 9, "llblnnlbl", 32);
 }
 
-/* Another thread is ringing the doorbell: a poster that must set RUNG waits for it. */
+/* Another thread, here the host, holds the lock in `rung`. */
+static uint64_t lock_rung(void)
+{
+	uint64_t *word = &rig_words(0, 1, 0)->rung;
+	const uint64_t before = shmemd_arch_ld_relaxed_u64(word);
+
+	CHECK(shmemd_arch_try_lock(word, before));
+	return before;
+}
+
+static void let_and_look(uint32_t number)
+{
+	let(number);
+	for (int i = 0; i < 100; i++)
+		shmemsim_yield();
+}
+
+/* A poster that has the turn, and sets RUNG, waits for the lock; one that rings after its turn has
+ * published before. */
 static void lock_is_held(int pe)
 {
-	uint64_t *word = &rig_words(0, 1, 0)->rung, before;
+	uint64_t before;
 
 	if (pe != 0)
 		return;
 	if (!is_one_at_a_time)
 		await_all_reserved();
 	let_finish(0); /* deferred */
-	before = shmemd_arch_ld_relaxed_u64(word);
-	CHECK(shmemd_arch_try_lock(word, before));
-	let(1); /* now */
-	for (int i = 0; i < 100; i++)
-		shmemsim_yield();
-	check_queue(posters[1].at, 0, SHMEMD_READY_DEFERRED);
-	shmemd_arch_unlock(word, before);
-	await_submitted(0);
-	check_queue(n_wqebbs, 1, SHMEMD_READY_RUNG);
+	before = lock_rung();
+	let_and_look(1); /* now */
+	if (is_one_at_a_time)
+		check_queue(posters[1].at, 0, SHMEMD_READY_DEFERRED);
+	else
+		check_queue(n_wqebbs, 0, 0);
+	shmemd_arch_unlock(&rig_words(0, 1, 0)->rung, before);
+	await(&posters[1].has_submitted);
+	check_queue(n_wqebbs, 1, is_one_at_a_time ? SHMEMD_READY_RUNG : 0);
 	CHECK_IS(rung(), n_wqebbs);
 }
 
@@ -486,21 +455,109 @@ static void doorbell_is_locked(void **state)
 {
 	(void)state;
 	for (is_one_at_a_time = 0; is_one_at_a_time < 2; is_one_at_a_time++)
-		run_starts(lock_is_held, 2, "ln", 32);
+		run_starts(lock_is_held, 2, "ln", 64);
 	is_one_at_a_time = 0;
+}
+
+/* The holder of the lock rings for all that is published: the poster that waits for it does not. */
+static void holder_rings_for_all(int pe)
+{
+	const shmemdi_ep_t ep = shmemdi_ep_k(&rig_pes[0].ctx, 1, rig_pes[0].ctx.channel);
+	shmemdi_line_t line;
+
+	if (pe != 0)
+		return;
+	await_all_reserved();
+	let_finish(0); /* deferred */
+	(void)lock_rung();
+	let_and_look(1); /* now */
+	line = shmemdi_line(rig_words(0, 1, 0));
+	shmemd_arch_fence_acquire();
+	shmemdi_ring(&ep.c, line.path, line.queue, line.doorbell, SHMEMD_READY_INDEX(line.ready));
+	shmemd_arch_unlock(&rig_words(0, 1, 0)->rung,
+			   SHMEMD_RUNG_WORD(SHMEMD_READY_INDEX(line.ready)));
+	await(&posters[1].has_submitted);
+	check_queue(n_wqebbs, 1, 0);
+}
+
+/* Two posters wait for the lock: the one that gets it rings for both. */
+static void waiter_rings_for_all(int pe)
+{
+	uint64_t before;
+
+	if (pe != 0)
+		return;
+	await_all_reserved();
+	let_finish(0); /* deferred */
+	before = lock_rung();
+	let(1); /* now */
+	let(2); /* the last one */
+	while (SHMEMD_READY_INDEX(shmemd_arch_ld_relaxed_u64(&rig_words(0, 1, 0)->ready)) !=
+	       (uint32_t)rig_place(n_wqebbs))
+		shmemd_arch_spin_hint();
+	check_queue(n_wqebbs, 0, 0);
+	shmemd_arch_unlock(&rig_words(0, 1, 0)->rung, before);
+	await(&posters[1].has_submitted);
+	await(&posters[2].has_submitted);
+	CHECK(rig_doorbells(0, 1, 0) <= 2); /* with weak memory it may not see what is published */
+	CHECK_IS(rung(), n_wqebbs);
+}
+
+static void one_rings_for_another(void **state)
+{
+	rig_test_t t;
+
+	(void)state;
+	run_starts(holder_rings_for_all, 2, "ln", 64);
+	t = posters_test(waiter_rings_for_all, 3, "lnb", 64);
+	run_schedules(&t, 20);
+}
+
+/* The channel fails while posters wait for their turn: they publish nothing. */
+static void fail_the_channel(int pe)
+{
+	const shmemdi_ep_t ep = shmemdi_ep_k(&rig_pes[0].ctx, 1, rig_pes[0].ctx.channel);
+
+	if (pe != 0)
+		return;
+	await_all_reserved();
+	for (uint32_t i = 1; i < n_posters; i++)
+		let_and_look(i);
+	shmemdi_channel_fail(&ep.c, SHMEMD_ERR_PATH);
+	for (uint32_t i = 1; i < n_posters; i++) {
+		await(&posters[i].has_submitted);
+		CHECK(posters[i].ticket.word & SHMEMDI_TICKET_VOID);
+	}
+	check_queue(0, 0, SHMEMD_READY_RUNG);
+	let_finish(0);
+}
+
+static void channel_fails(void **state)
+{
+	(void)state;
+	for (unsigned start = 0; start < N_STARTS; start++) {
+		rig_test_t t = posters_test(fail_the_channel, 4, "bblf", 64);
+
+		start_below(&t.plan, start);
+		t.final_check = NULL;
+		for (uint32_t i = 0; i < n_posters; i++)
+			posters[i].how.needs_ticket = 0;
+		run_once(&t);
+	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(marked_reservations_are_published_together),
-		cmocka_unit_test(posters_that_do_not_mark),
+		cmocka_unit_test(last_one_rings_for_all),
+		cmocka_unit_test(batches_end),
 		cmocka_unit_test(run_that_must_ring),
 		cmocka_unit_test(flush_covers_what_is_before_it),
-		cmocka_unit_test(foreign_marks_are_ignored),
 		cmocka_unit_test(runs_and_deferred_doorbells),
 		cmocka_unit_test(ready_flags_one_by_one),
 		cmocka_unit_test(doorbell_is_locked),
+		cmocka_unit_test(one_rings_for_another),
+		cmocka_unit_test(channel_fails),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, end_of_group);

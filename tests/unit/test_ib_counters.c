@@ -22,7 +22,7 @@ static struct {
 	shmemhi_mem_t mem;
 	shmemhi_ib_t ib;
 	shmemhi_link_t links[N_CHANNELS * N_PES];
-	_Alignas(128) char channels[N_CHANNELS * N_PES][SHMEMD_CHANNEL_NBYTES(DEPTH)];
+	_Alignas(128) shmemd_channel_t channels[N_CHANNELS * N_PES];
 	shmemh_channel_counters_t c;
 } t;
 
@@ -37,14 +37,14 @@ static int setup(void **state)
 	t.ib.n_channels = N_CHANNELS;
 	t.ib.depth = DEPTH;
 	t.ib.links = t.links;
-	t.ib.channels = t.channels[0];
+	t.ib.channels = t.channels;
 	t.c.size = sizeof t.c;
 	return 0;
 }
 
 static void all_values(void **state)
 {
-	shmemd_channel_t *channel = (void *)t.channels[1 * N_PES + 2];
+	shmemd_channel_t *channel = &t.channels[1 * N_PES + 2];
 
 	(void)state;
 	channel->ready = SHMEMD_READY_WORD(100, 9, SHMEMD_READY_DEFERRED | 3);
@@ -88,7 +88,7 @@ static void wrapped(void **state)
 		{7, 0, 9, 9, 7, 7},
 		{0x7fffffffffff, 0, 0x7ffffffffffe, 0x7fffffffff80, 0x7ffffffffffe, 0x7fffffffff80},
 	};
-	shmemd_channel_t *channel = (void *)t.channels[0];
+	shmemd_channel_t *channel = &t.channels[0];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -29,7 +29,7 @@ static void counts_of_an_order(void **state)
 /* WQEBBs of a channel, where the host can load its words. */
 static void progress_of_a_channel(void **state)
 {
-	static uint64_t words[2 * SHMEMD_CHANNEL_NBYTES(SHMEMD_MIN_DEPTH) / sizeof(uint64_t)];
+	static shmemd_channel_t channels[2];
 	static shmemhi_link_t links[2]; /* to PE 0, to PE 1 */
 	static shmemhi_open_port_t port;
 	static shmemhi_mem_t mem;
@@ -39,7 +39,7 @@ static void progress_of_a_channel(void **state)
 	(void)state;
 	ib.n_channels = 1;
 	ib.depth = SHMEMD_MIN_DEPTH;
-	ib.channels = (char *)words;
+	ib.channels = channels;
 	ib.links = links;
 	job.n_pes = 2;
 	job.mem = &mem;

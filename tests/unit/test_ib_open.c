@@ -52,7 +52,6 @@ static void run(const world_kind_t *kind, pe_main_t pe_main)
 /* Nothing is posted; every word with a path's epoch has epoch 0. */
 static int check_words(shmemh_t *job, const shmemd_channel_t *channel, const shmemhi_link_t *link)
 {
-	const uint64_t *marks = (const void *)(channel + 1);
 	int has_proxy = job->opt.ib_doorbell == WORD_CPU;
 	unsigned flags = has_proxy ? 4 : offers_no_record() ? 2 : 0;
 
@@ -66,18 +65,15 @@ static int check_words(shmemh_t *job, const shmemd_channel_t *channel, const shm
 	PE_CHECK(channel->doorbell != 0);
 	for (uint64_t i = 0; i < SHMEMD_BOUNCE_BUFFERS; i++)
 		PE_CHECK(channel->owners[i] == i << 1);
-	for (int i = 0; i < DEPTH; i++)
-		PE_CHECK(marks[i] == SHMEMD_MARK_NONE);
 	return 0;
 }
 
 static int check_channel(shmemh_t *job, const shmemd_ctx_t *ctx, int k, int pe)
 {
 	uint32_t i = (uint32_t)k * ctx->n_world + (uint32_t)pe;
-	char *at = ctx->channels + (size_t)i * ctx->channel_nbytes;
 
-	PE_CHECK((uintptr_t)at % 128 == 0);
-	return check_words(job, (const void *)at, &job->ib->links[i]);
+	PE_CHECK((uintptr_t)ctx->channels % 128 == 0);
+	return check_words(job, &ctx->channels[i], &job->ib->links[i]);
 }
 
 static int check_all_channels(shmemh_t *job, const shmemd_ctx_t *ctx)
@@ -92,7 +88,6 @@ static int check_all_channels(shmemh_t *job, const shmemd_ctx_t *ctx)
 static int check_sizes(shmemh_t *job, const shmemd_ctx_t *ctx)
 {
 	PE_CHECK(ctx->n_channels == 2 && ctx->n_world == (uint32_t)job->n_pes);
-	PE_CHECK(ctx->channel_nbytes == SHMEMD_CHANNEL_NBYTES(DEPTH));
 	PE_CHECK(SHMEMD_LOG_DEPTH(ctx->geometry) == 6 && SHMEMD_LOG_BATCH(ctx->geometry) == 3 &&
 		 SHMEMD_INLINE_NBYTES(ctx->geometry) == 20);
 	PE_CHECK((uint64_t)1 << SHMEMD_LOG_GRANULE(ctx->geometry) == job->mem->heap.chunk);
@@ -182,7 +177,7 @@ static int pe_unused(shmemh_t *job)
 		PE_CHECK(!shmemhi_ib_reaches(job, pe));
 	shmemhi_ib_fill_ctx(job, &ctx);
 	PE_CHECK(!ctx.channels && !ctx.keys && !ctx.bounces && !ctx.used);
-	PE_CHECK(!ctx.n_channels && !ctx.channel_nbytes && !ctx.n_granules && !ctx.geometry);
+	PE_CHECK(!ctx.n_channels && !ctx.n_granules && !ctx.geometry);
 	PE_CHECK(ctx.n_world == (uint32_t)job->n_pes);
 	PE_CHECK(shmemhi_ib_ctx_flags(job) == 0);
 	return 0;

@@ -162,9 +162,11 @@ static int pe_without_nic(shmemh_t *job)
 {
 	int other = job->pe < 2 ? 2 : 0;
 	shmemd_ctx_t ctx;
-	char text[80];
+	uint32_t next = (uint32_t)(SHMEMD_ABI_MAJOR + 1);
+	char text[80], abi[20];
 
 	snprintf(text, sizeof text, "only a NIC reaches PE %d from PE %d, ", other, job->pe);
+	snprintf(abi, sizeof abi, "ABI %u.0", next);
 	for (int with_nic = 0; with_nic <= 1; with_nic++) {
 		if (with_nic)
 			PE_CHECK(plug_in(job, UINT64_MAX) == SHMEMH_OK);
@@ -178,9 +180,10 @@ static int pe_without_nic(shmemh_t *job)
 		PE_CHECK(get_without_nic(job, SHMEMH_TEAM_NODE) == SHMEMH_ERR_VERSION);
 		PE_CHECK(has_text(job, "atomics of this team go by NIC") &&
 			 has_text(job, "SHMEMD_NO_NIC"));
-		PE_CHECK(shmemh_ctx_get_abi(job, SHMEMH_TEAM_NODE, &ctx, 0x80020000u, 0) ==
-			 SHMEMH_ERR_VERSION);
-		PE_CHECK(has_text(job, "ABI 2.0"));
+		PE_CHECK(shmemh_ctx_get_abi(job, SHMEMH_TEAM_NODE, &ctx,
+					    next << 16 | SHMEMD_ABI_NO_NIC,
+					    0) == SHMEMH_ERR_VERSION);
+		PE_CHECK(has_text(job, abi));
 		shmemhi_teams_close(job);
 		if (with_nic)
 			unplug(job);

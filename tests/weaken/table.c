@@ -85,24 +85,25 @@ reason_t reasons[] = {
 	ROW(shmemdi_ring_by_register, arch_fence_before_publish, 1, 1, REMOVED | CTA,
 	    STORES_IN_ORDER),
 	ROW(shmemdi_ring, arch_fence_before_publish, 1, 1, REMOVED | CTA, STORES_IN_ORDER),
-	ROW(shmemdi_ring_until, arch_fence_acquire, 1, 2, REMOVED | GPU,
-	    "harmless, a thread that reads an older `rung` does not get the lock."),
-	ROW(shmemdi_ring_until, arch_try_lock, 1, 1, RELAXED | CTA, STORES_IN_ORDER),
-	ROW(shmemdi_ring_until, arch_fence_acquire, 2, 2, GPU,
+	ROW(shmemdi_ring_unrung, arch_try_lock, 1, 1, RELAXED | CTA, STORES_IN_ORDER),
+	ROW(shmemdi_ring_unrung, arch_fence_acquire, 1, 1, GPU,
 	    "harmless, only threads of this GPU publish."),
-	ROW(shmemdi_ring_until, arch_unlock, 1, 1, RELAXED | CTA, STORES_IN_ORDER),
+	ROW(shmemdi_ring_unrung, arch_unlock, 1, 1, RELAXED | CTA, STORES_IN_ORDER),
+	ROW(shmemdi_ring_until, arch_fence_acquire, 1, 1, REMOVED | GPU,
+	    "wrong, but only if `rung` was stored 2^31 WQEBBs ago. Otherwise a thread that reads "
+	    "an "
+	    "older `rung` does not get the lock."),
 
 	/* impl/sq.h */
 	ROW(shmemdi_sq_begin, arch_fence_acquire, 1, 1, GPU,
 	    "harmless, only threads of this GPU publish and read CQEs."),
-	ROW(shmemdi_sq_take_turn, arch_fence_acquire, 1, 2, REMOVED,
-	    "wrong, and caught, but seldom: ring_fail, seed 24619."),
-	ROW(shmemdi_sq_take_turn, arch_fence_acquire, 1, 2, GPU,
+	ROW(shmemdi_sq_wait_turn, arch_fence_acquire, 1, 1, GPU,
 	    "harmless, only threads of this GPU publish."),
-	ROW(shmemdi_sq_take_turn, arch_fence_acquire, 2, 2, GPU,
-	    "harmless, only threads of this GPU publish and mark."),
-	ROW(shmemdi_sq_ring, arch_try_lock, 1, 1, RELAXED | CTA, STORES_IN_ORDER),
-	ROW(shmemdi_sq_ring, arch_unlock, 1, 1, RELAXED | CTA, STORES_IN_ORDER),
+	ROW(shmemdi_sq_publish_rung, arch_try_lock, 1, 1, RELAXED | CTA, STORES_IN_ORDER),
+	ROW(shmemdi_sq_publish_rung, arch_unlock, 1, 1, RELAXED | CTA, STORES_IN_ORDER),
+	ROW(shmemdi_sq_publish_rung, arch_fence_before_publish, 1, 1, REMOVED | CTA,
+	    "wrong, but not in the emulator, where stores to one word become visible in the order "
+	    "in which they were made."),
 
 	/* impl/switch.h */
 	ROW(shmemdi_switch, arch_unlock, 1, 2, RELAXED | CTA, STORES_IN_ORDER),

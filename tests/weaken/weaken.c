@@ -57,7 +57,6 @@ static const struct seldom {
 	{"shmemdi_switch", "arch_fence_before_publish", "ring_switch"},
 	{"shmemdi_order_read", "arch_fence_acquire", "orders"},
 	{"shmemdi_cq_look", "arch_fence_acquire", "ring_warp"},
-	{"shmemdi_ring_until", "arch_fence_acquire", "ring_fail"},
 };
 #define N_SELDOM ((int)(sizeof(seldom) / sizeof(*seldom)))
 

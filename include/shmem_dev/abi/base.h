@@ -42,8 +42,8 @@ using cuda::std::uintptr_t;
  * with the ABI of the headers it included. A larger minor only appends fields, so a host serves
  * device code of the same major and an equal or smaller minor; shmemh_ctx_get refuses every other
  * pair. */
-#define SHMEMD_ABI_MAJOR 1
-#define SHMEMD_ABI_MINOR 4
+#define SHMEMD_ABI_MAJOR 2
+#define SHMEMD_ABI_MINOR 0
 #define SHMEMD_ABI_VERSION ((uint32_t)(SHMEMD_ABI_MAJOR << 16 | SHMEMD_ABI_MINOR))
 
 /* The macro shmemh_ctx_get adds this bit to the version that it passes if the calling unit defines

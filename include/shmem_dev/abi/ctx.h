@@ -63,7 +63,6 @@ typedef struct shmemd_latch {
 	uint32_t record;  /* 0, or 1 once a thread has claimed the error record */
 	uint64_t reports; /* bit 0: lock of the reports to the host (abi/fault.h), bits 1-63 their
 			     number */
-	/* Since 1.3. */
 	shmemd_trace_t *trace; /* where calls are recorded (abi/trace.h); NULL: nowhere */
 } shmemd_latch_t;
 
@@ -108,10 +107,10 @@ SHMEMD_STATIC_ASSERT(sizeof(shmemd_error_t) == 88, "ABI: shmemd_error_t");
  * Bits
  *   0-7    log2 of a granule's bytes, at most 30, since a message has at most 1 GiB;
  *   8-15   log2 of a queue's WQEBBs, SHMEMD_MIN_DEPTH .. SHMEMD_MAX_DEPTH;
- *   16-23  log2 of SHMEMH_IB_BATCH, less than that of the WQEBBs: a poster whose turn reaches or
- *          crosses a multiple of SHMEMH_IB_BATCH WQEBBs does not leave its doorbell to the next
- *          poster, unless all WQEBBs that no doorbell covers yet were posted with a deferred
- *          doorbell;
+ *   16-23  log2 of SHMEMH_IB_BATCH, less than that of the WQEBBs: a poster whose reservation
+ *          reaches or crosses a multiple of SHMEMH_IB_BATCH WQEBBs does not leave its doorbell to
+ *          the next poster, unless all WQEBBs that no doorbell covers yet were posted with a
+ *          deferred doorbell;
  *   24-31  inline bytes, at most SHMEMD_MLX5_INLINE_MAX: the WQE carries the data of blocking puts
  *          of up to so many bytes. In a put that takes the general path (impl/put.h) it carries
  *          what is left, once that is no more than so many bytes. */
@@ -148,14 +147,13 @@ typedef struct shmemd_ctx {
 	 * the first field of a shmemd_allocs_t, and check builds read the others through it. */
 	const uint64_t *heap_committed;
 	/* Channels: the fields down to `geometry`. Without a NIC all of them but n_world are 0. */
-	char *channels;           /* [n_channels][n_world]; SHMEMD_CHANNEL_NBYTES each */
-	const shmemd_key_t *keys; /* SHMEMD_LKEY_INDEX, SHMEMD_RKEY_INDEX */
-	char *bounces;            /* [n_channels][n_world]; SHMEMD_BOUNCES_NBYTES each */
+	struct shmemd_channel *channels; /* [n_channels][n_world] */
+	const shmemd_key_t *keys;        /* SHMEMD_LKEY_INDEX, SHMEMD_RKEY_INDEX */
+	char *bounces;                   /* [n_channels][n_world]; SHMEMD_BOUNCES_NBYTES each */
 	uint64_t *used; /* [n_channels][SHMEMD_USED_WORDS(n_world)]: bit per world PE: something was
 			   posted on that channel */
 	uint32_t n_channels; /* to each PE: values of k */
 	uint32_t n_world;    /* PEs in the world team */
-	uint32_t channel_nbytes;
 	uint32_t n_granules; /* registration granules of a heap */
 	uint32_t geometry;   /* SHMEMD_GEOMETRY */
 	/* [first_mapped, first_mapped + mapped_span) is the shortest range of members that includes
@@ -167,22 +165,21 @@ typedef struct shmemd_ctx {
 	/* mapped_span if this PE maps the heap of each member pe of that range at
 	 * heap + (pe - my_pe) * mapped_stride, which `peers` has, too; else 0. */
 	uint32_t n_strided;
+	/* Each is n_strided, or 0 if the team's flags say that the calling threads do not carry out
+	 * these operations themselves. So one comparison decides (shmemdi_is_at_stride). */
+	uint32_t n_strided_amos;             /* atomics, signals that add, and puts with such a
+						signal: 0 without SHMEMD_CTX_SM_ATOMICS */
+	uint32_t n_strided_puts_with_signal; /* puts with a signal that is stored: 0 with
+						SHMEMD_CTX_MIXED_TRANSPORT */
+	uint32_t reserved;
 	/* To switch a channel (abi/replay.h), pinned host memory; NULL without SHMEMD_CTX_FT. */
 	struct shmemd_switch_order *switch_order;
 	/* Bytes, a multiple of 2^SHMEMD_STRIDE_LOG_UNIT; may be negative. From this PE's heap to
 	 * that of each member of the range it is at most 2^31 such units, 2^52 bytes: mmap and
 	 * CUDA place ranges closer together if the caller requests no address. */
 	int64_t mapped_stride;
-	/* Since 1.2. */
 	shmemd_faults_t *faults; /* count of reports to the host, followed by a report for each
 				    channel, pinned host memory; NULL without SHMEMD_CTX_FT */
-	/* Since 1.4. Each is n_strided, or 0 if the team's flags say that the calling threads do
-	 * not carry out these operations themselves. So one comparison decides
-	 * (shmemdi_is_at_stride). */
-	uint32_t n_strided_amos;             /* atomics, signals that add, and puts with such a
-						signal: 0 without SHMEMD_CTX_SM_ATOMICS */
-	uint32_t n_strided_puts_with_signal; /* puts with a signal that is stored: 0 with
-						SHMEMD_CTX_MIXED_TRANSPORT */
 } shmemd_ctx_t;
 
 SHMEMD_STATIC_ASSERT(sizeof(shmemd_ctx_t) == 208, "ABI: shmemd_ctx_t");

@@ -121,20 +121,6 @@
 #define SHMEMD_BOUNCES_NBYTES                                                                      \
 	((SHMEMD_BOUNCE_BUFFERS + 1) * SHMEMD_BOUNCE_NBYTES) /* of a channel */
 
-/* Mark of a reservation whose WQEs are written and wait for their turn: bits 0-7 epoch, 8-15
- * WQEBBs, bit 16 the doorbell may be deferred, bit 17 it must be rung before the reservation is
- * published, bit 18 set, bits 32-63 first index. 0: no reservation. */
-#define SHMEMD_MARK_NONE 0u
-#define SHMEMD_MARK_DEFERRED 0x10000u
-#define SHMEMD_MARK_NOW 0x20000u
-#define SHMEMD_MARK_SET 0x40000u
-#define SHMEMD_MARK_WORD(first, n, low)                                                            \
-	((uint64_t)(uint32_t)(first) << 32 | SHMEMD_MARK_SET | (uint64_t)((n)&0xffu) << 8 |        \
-	 (uint64_t)(low))
-#define SHMEMD_MARK_FIRST(word) ((uint32_t)((word) >> 32))
-#define SHMEMD_MARK_WQEBBS(word) ((uint32_t)((word) >> 8) & 0xff)
-#define SHMEMD_MARK_TAG(word) ((uint32_t)(word) & (SHMEMD_MARK_SET | 0xff)) /* SET and the epoch */
-
 /* Key of a registration granule, for both ports of the PE that owns the memory: its home port and
  * its stand-by. Each end of a path uses one of its two. A transfer is cut alike on both.
  * In WQEs an address in the heap is an offset from the heap's start, equal on all PEs; the address
@@ -156,9 +142,8 @@ SHMEMD_STATIC_ASSERT(sizeof(shmemd_key_t) == 16, "ABI: shmemd_key_t");
 #define SHMEMD_LKEY_INDEX(n_granules, n_world, g) SHMEMD_RKEY_INDEX(n_granules, n_world, g)
 #define SHMEMD_N_KEYS(n_granules, n_world) ((size_t)(n_granules) * ((size_t)(n_world) + 1) + 1)
 
-/* What threads share of a channel, in GPU memory (in host memory if the job has no CUDA context); a
- * mark for each WQEBB follows it.
- * Channel (k, world PE) lies at shmemd_ctx_t.channels + (k * n_world + pe) * channel_nbytes. */
+/* What threads share of a channel, in GPU memory (in host memory if the job has no CUDA context).
+ * Channel (k, world PE) is element k * n_world + pe of shmemd_ctx_t.channels. */
 typedef struct shmemd_channel {
 	uint64_t resv;
 	uint64_t pad0[15]; /* the reservation word is what all posters update */
@@ -190,8 +175,7 @@ SHMEMD_STATIC_ASSERT(sizeof(shmemd_channel_t) == 256 + 8 * SHMEMD_BOUNCE_BUFFERS
 SHMEMD_ASSERT_AT(shmemd_channel_t, ready, 128);
 SHMEMD_ASSERT_AT(shmemd_channel_t, owners, 256);
 
-/* Bytes of a channel, and of one queue's memory. */
-#define SHMEMD_CHANNEL_NBYTES(depth) (sizeof(shmemd_channel_t) + (size_t)(depth) * sizeof(uint64_t))
+/* One queue's memory. */
 #define SHMEMD_QUEUE_CQES_OFFSET(depth) ((size_t)(depth)*SHMEMD_WQEBB_NBYTES)
 #define SHMEMD_QUEUE_RECORD_OFFSET(depth) (2 * SHMEMD_QUEUE_CQES_OFFSET(depth))
 #define SHMEMD_QUEUE_CQ_RECORD_OFFSET(depth) (SHMEMD_QUEUE_RECORD_OFFSET(depth) + 64)

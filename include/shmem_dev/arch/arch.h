@@ -44,7 +44,8 @@
  *   uint64_t shmemd_arch_ld_mmio_u64(const void *p)     relaxed, in an access of its own: never
  *   void shmemd_arch_st_mmio_u64(void *p, uint64_t v)   merged, repeated or delayed by caches. For
  *                                                       doorbells, and where posters of a channel
- *                                                       hand on the turn (impl/sq.h). Of a load
+ *                                                       hand on the turn or the lock of `rung`
+ *                                                       (impl/sq.h, impl/queue.h). Of a load
  *                                                       ptxas may omit bytes that are not used
  *
  * 4. Fences, named for their use (the name is the documentation). If nothing else is said they
@@ -71,14 +72,14 @@
  *                                      what its writer released is visible. After one of a
  *                                      completion, or of a word by which another thread reports
  *                                      one, the NIC's writes before it are visible; after one of
- *                                      `ready` or of a mark, other posters' WQEs. Prevents: the
+ *                                      `ready`, other posters' WQEs. Prevents: the
  *                                      waiter sees the signal and reads old data; a value read
  *                                      before the NIC wrote it; a doorbell that covers WQEs which
  *                                      the NIC cannot see yet.
  *   For the queues of a NIC, whose memory is pinned host or device memory:
  *   shmemd_arch_fence_before_publish()   Release alone, GPU scope: what was done before is visible
  *                                      to a thread of this GPU that acquires the word of the
- *                                      channel written afterwards: WQEs and payload with a mark or
+ *                                      channel written afterwards: WQEs and payload with
  *                                      `ready`, earlier completions with the status in `path`. It
  *                                      also orders a doorbell without a record, and the producer
  *                                      word, before the publication, or the unlock of `rung`, that

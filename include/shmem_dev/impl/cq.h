@@ -28,7 +28,7 @@ typedef struct shmemdi_ticket {
 	uint64_t word;
 	uint64_t queue; /* as in the line: where that CQE is, unless shmemdi_sq_move ran */
 } shmemdi_ticket_t;
-#define SHMEMDI_TICKET_VOID 0x400u /* another poster published them, or the channel failed */
+#define SHMEMDI_TICKET_VOID 0x400u /* the channel failed: they were not published */
 
 /* Consume the next CQE, or a later one that was found by probing ahead, if the NIC has written it
  * and no other thread is reading CQEs. done: as loaded just before. Returns whether `done` has
@@ -86,8 +86,7 @@ SHMEMD_FN int shmemdi_cq_poll_index(const shmemdi_chan_t *c, shmemdi_call_t call
 		return 1;
 	if (SHMEMD_PATH_STATUS(path))
 		return shmemdi_failed_but_done(c, end, path, status);
-	if (!(at.lo & SHMEMD_READY_RUNG) && shmemdi_reached(SHMEMD_READY_INDEX(at.lo), end))
-		shmemdi_ring_until(c, end);
+	shmemdi_ring_until(c, at.lo, end);
 	(void)shmemdi_cq_consume(c, call, at.hi);
 	return 0;
 }
@@ -136,8 +135,7 @@ SHMEMD_FN int shmemdi_cq_poll(const shmemdi_chan_t *c, shmemdi_call_t call, shme
 	}
 	if (SHMEMD_PATH_STATUS(path))
 		return shmemdi_failed_but_done(c, end, path, status);
-	if (!(at.lo & SHMEMD_READY_RUNG) && shmemdi_reached(SHMEMD_READY_INDEX(at.lo), end))
-		shmemdi_ring_until(c, end);
+	shmemdi_ring_until(c, at.lo, end);
 	/* An error: find its cause. Or it is the CQE of a later lap: then `done` has passed the
 	 * ticket's WQE, and the next poll finds that. */
 	if (shmemdi_cqe_opcode(tail) != SHMEMD_CQE_INVALID)
@@ -194,6 +192,14 @@ SHMEMD_FN int shmemdi_cq_look_and_wait(const shmemdi_chan_t *c, shmemdi_call_t c
 SHMEMD_FN uint64_t shmemdi_ready(const shmemdi_chan_t *c)
 {
 	return shmemd_arch_ld_relaxed_u64(&c->ch->ready);
+}
+
+/* Return once the doorbell covers all that is published now. */
+SHMEMD_FN void shmemdi_ring_published(const shmemdi_chan_t *c)
+{
+	uint64_t ready = shmemdi_ready(c);
+
+	shmemdi_ring_until(c, ready, SHMEMD_READY_INDEX(ready));
 }
 
 /* A place in the queue, 47 bits of an index: what is published is before it. On a failed channel
@@ -263,7 +269,7 @@ SHMEMD_FN uint32_t shmemdi_cq_space(const shmemdi_chan_t *c, shmemdi_call_t call
 	resv = SHMEMD_RESV_INDEX(shmemd_arch_ld_relaxed_u64(&c->ch->resv));
 	taken = shmemdi_reached(done, resv) ? 0 : resv - done;
 	if (taken > depth / 2)
-		shmemdi_ring_until(c, SHMEMD_READY_INDEX(shmemdi_ready(c)));
+		shmemdi_ring_published(c);
 	if (taken != 0)
 		shmemdi_cq_not_yet(c);
 	return taken < depth ? depth - taken : 0;

@@ -329,7 +329,7 @@ SHMEMD_FN_CALL int shmemdi_nic_put_segments(shmemdi_ref_t ref, shmemdi_call_t ca
 		wrs.resv = resv;
 		shmemdi_wr_fill(&ep, &put, &wrs, n_reserved);
 		is_src_free &= wrs.wr[0].kind != SHMEMDI_WR_WRITE;
-		if (is_src_free) /* no CQE to wait for: another poster may publish this */
+		if (is_src_free) /* no CQE to wait for */
 			wrs.how.needs_ticket = 0;
 		status = post(&ep, call, &wrs, &posted);
 		n_reserved = 0;

@@ -35,7 +35,7 @@ SHMEMD_FN shmemdi_chan_t shmemdi_chan(const shmemd_ctx_t *ctx, int pe, uint32_t 
 	c.world_pe =
 		(uint32_t)(ctx->flags & SHMEMD_CTX_WORLD_NUMBERS ? pe : ctx->peers[pe].world_pe);
 	c.ch = (shmemd_channel_t *)(uintptr_t)shmemd_arch_mad_wide(
-		k * ctx->n_world + c.world_pe, ctx->channel_nbytes, (uintptr_t)ctx->channels);
+		k * ctx->n_world + c.world_pe, sizeof(*c.ch), (uintptr_t)ctx->channels);
 	c.ctx = ctx->device_copy;
 	c.k = k;
 	c.flags = ctx->flags;
@@ -252,16 +252,11 @@ SHMEMD_FN_CALL void shmemdi_ring(const shmemdi_chan_t *c, uint64_t path, uint64_
 	shmemd_arch_red_add_u64(&c->ch->doorbells, 1);
 }
 
-/* Has the doorbell been rung for all WQEBBs before `end`, which are published? Load `ready` before
- * `rung`: a poster that clears RUNG stores `rung` first. */
-SHMEMD_FN int shmemdi_is_rung(uint64_t ready, uint64_t rung, uint32_t end)
-{
-	return (ready & SHMEMD_READY_RUNG) || shmemdi_reached(SHMEMD_RUNG_INDEX(rung), end);
-}
-
-/* Return once the doorbell covers all WQEBBs before `end`, which are published. By any thread that
- * is not publishing, also a poster that has the turn and waits for space. A thread that holds the
- * lock here waits for nothing; one that holds it in a switch waits for the lock of `done`.
+/* Return once the doorbell covers all WQEBBs before `end`, which are published. The caller has
+ * published them without RUNG, or has since acquired a `ready` without RUNG: so `rung` is valid
+ * and, if the doorbell has been rung for them, covers them. By any thread that is not publishing,
+ * also a poster after its turn, and one that has the turn and waits for space. A thread that holds
+ * the lock here waits for nothing; one that holds it in a switch waits for the lock of `done`.
  *
  * The compare-and-swap is on the value of `rung` that showed the need. It must exclude this case:
  * RUNG was clear, was set and is clear again, and `rung` has the same value as before, so that this
@@ -269,30 +264,38 @@ SHMEMD_FN int shmemdi_is_rung(uint64_t ready, uint64_t rung, uint32_t end)
  * advances `rung` under this lock, and a switch stores to `rung` the index after all that is
  * published. A poster that clears RUNG stores its own first index to `rung`, which is not earlier.
  * So `rung` has changed: the thread fails to take the lock, or finds its WQEBBs covered. */
-SHMEMD_FN_CALL void shmemdi_ring_until(const shmemdi_chan_t *c, uint32_t end)
+SHMEMD_FN_CALL void shmemdi_ring_unrung(const shmemdi_chan_t *c, uint32_t end)
 {
-	for (;;) {
-		uint64_t ready = shmemd_arch_ld_relaxed_u64(&c->ch->ready), rung;
-		shmemdi_line_t line;
+	shmemdi_line_t line;
 
-		shmemd_arch_fence_acquire();
-		rung = shmemd_arch_ld_relaxed_u64(&c->ch->rung);
-		if (shmemdi_is_rung(ready, rung, end))
+	for (;;) {
+		uint64_t rung = shmemd_arch_ld_mmio_u64(&c->ch->rung);
+
+		if (shmemdi_reached(SHMEMD_RUNG_INDEX(rung), end))
 			return;
 		/* The lock orders the stores of one ringer, to the record and to the doorbell,
 		 * before those of the next. */
-		if (rung & SHMEMD_BUSY || !shmemd_arch_try_lock(&c->ch->rung, rung)) {
-			shmemd_arch_spin_hint();
-			continue;
-		}
-		line = shmemdi_line(c->ch);
-		/* The doorbell covers all WQEBBs that `ready` counts, also of other posters. */
-		shmemd_arch_fence_acquire();
-		shmemdi_ring(c, line.path, line.queue, line.doorbell,
-			     SHMEMD_READY_INDEX(line.ready));
-		shmemd_arch_unlock(&c->ch->rung, SHMEMD_RUNG_WORD(SHMEMD_READY_INDEX(line.ready)));
-		return;
+		if (!(rung & SHMEMD_BUSY) && shmemd_arch_try_lock(&c->ch->rung, rung))
+			break;
+		shmemd_arch_spin_hint();
 	}
+	line = shmemdi_line(c->ch);
+	/* The doorbell covers all WQEBBs that `ready` counts, also of other posters. */
+	shmemd_arch_fence_acquire();
+	shmemdi_ring(c, line.path, line.queue, line.doorbell, SHMEMD_READY_INDEX(line.ready));
+	shmemd_arch_unlock(&c->ch->rung, SHMEMD_RUNG_WORD(SHMEMD_READY_INDEX(line.ready)));
+}
+
+/* By a waiter that has loaded `ready`: if all WQEBBs before `end` are published, return once the
+ * doorbell covers them. */
+SHMEMD_FN void shmemdi_ring_until(const shmemdi_chan_t *c, uint64_t ready, uint32_t end)
+{
+	if ((ready & SHMEMD_READY_RUNG) || !shmemdi_reached(SHMEMD_READY_INDEX(ready), end))
+		return;
+	/* A poster that clears RUNG stores `rung` first. An older value could be one of 2^31 WQEBBs
+	 * ago, and seem to cover these. */
+	shmemd_arch_fence_acquire();
+	shmemdi_ring_unrung(c, end);
 }
 
 /* Bounce buffers */

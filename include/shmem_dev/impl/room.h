@@ -79,12 +79,15 @@ SHMEMD_FN_CALL shmemdi_line_t shmemdi_sq_wait_room(shmemdi_ref_t ref, shmemdi_ca
 	shmemdi_line_t line;
 
 	shmemdi_chan_load(ref, c);
-	do {
+	for (;;) {
 		shmemdi_sq_wait_space(c, call, resv, end);
 		if (shmemdi_line_shows_idle(shmemdi_line(c->ch), SHMEMD_RESV_INDEX(resv)))
 			shmemdi_sq_set_used(c);
 		line = shmemdi_line(c->ch);
-	} while (!shmemdi_line_is_whole(line, SHMEMD_RESV_EPOCH(resv)));
+		if (shmemdi_line_is_whole(line, SHMEMD_RESV_EPOCH(resv)))
+			break;
+		shmemd_arch_spin_hint();
+	}
 	if (SHMEMD_PATH_STATUS(line.path))
 		shmemdi_record_channel_error(c, call, (int)SHMEMD_PATH_STATUS(line.path), end, 0);
 	return line;

@@ -9,40 +9,49 @@
  *             for locks: the lock in `rung` and, with fail-over, if it carries out a switch or
  *             reports to the host meanwhile, the locks in `done` and in the latch's `reports`.
  *   write     The WQEs.
- *   turn      Wait until `ready` == first. The poster that has the turn is alone: everything before
- *             is written, and no later poster can publish.
- *   ring      The doorbell, if this poster must; then publish, with one store to `ready`.
+ *   turn      Wait until `ready` == first. The poster that has the turn is alone: everything
+ *             before is published, and no later poster can publish.
+ *   publish   Advance `ready` to the end of the reservation, which ends the turn.
+ *   ring      The doorbell, in the turn or after it, if this poster must.
  *
  * The turn. A poster whose snapshot of the line has ready == first has the turn, and does not load
- * `ready` again: it rings and publishes. Others wait. One that will not wait for its own completion
- * first marks its reservation as written; one that will does not mark, because it learns the number
- * of its CQE in its own turn. A poster that had to wait for its turn, marked or not, also publishes
- * the reservations that directly follow its own and are marked with the epoch of `ready`, about
- * half a queue at most, and if it rings, it rings for them, too.
+ * `ready` again. Every other poster waits by compare-and-swap on `ready`: it expects the word that
+ * it will find in its turn (shmemdi_sq_expected_ready), and publishes by it. When that succeeds,
+ * the turn begins and ends with it, so that no load or fence lies between one poster's publication
+ * and the next. If only the count of CQEs or DEFERRED was not as expected, the poster has the turn,
+ * and publishes by an addition. If something is to be done before it publishes, it takes the turn,
+ * which ends when it stores `ready`:
+ *   - RUNG is set in `ready`: the poster rings, or stores `rung`;
+ *   - `ready` has a later epoch: the poster moves its WQEs;
+ *   - the poster has to store `flush`, and so does not wait by compare-and-swap.
  *
- * Which poster rings. A poster in its turn rings, unless
- *   - it was asked to defer its doorbell, and so was every other poster that it publishes for, and
- *     every earlier one that no doorbell covers yet; or
- *   - it had to wait for its turn, another poster has reserved behind it, no batch ends here, and
- *     none of those that it publishes must ring now: the poster behind it then rings for all of
- *     them, or leaves them to the next one under the same conditions.
+ * Which poster rings. Some posters leave their doorbell to a later poster or to a waiter:
+ *   - one that was asked to defer it, if all earlier posters that no doorbell covers yet were asked
+ *     to do so, too;
+ *   - one behind which another poster has reserved: that one rings for both, or leaves both
+ *     doorbells to the next one under the same conditions. A poster that had the turn at once, and
+ *     found RUNG or DEFERRED in `ready`, does not look for another one, since it is likely alone.
+ *     One that was asked to ring, or in whose reservation a batch ends, leaves its doorbell only
+ *     until it has published, so that others can go on, and rings then.
  * While `ready` has RUNG there is nothing to ring for, so no other thread rings (a helper does in a
- * switch, while no poster has the turn): the poster in its turn needs no lock. To leave its WQEBBs
- * unrung it stores their first index to `rung`, then publishes without RUNG. From then on whichever
- * thread rings holds the lock in `rung`.
+ * switch, while no poster has the turn): a poster that rings in its turn, and publishes with RUNG,
+ * needs no lock. To leave its WQEBBs unrung, a poster in its turn stores their first index to
+ * `rung`, then publishes without RUNG. From then on whichever thread rings holds the lock in
+ * `rung`: a waiter, a poster after its turn, or a poster in its turn, which alone sets RUNG again.
  *
  * Interleavings considered
  *   A full queue. WQEBB i is free once i - depth is complete. Everything before a blocked poster
  *   gets published (its posters wait for still earlier WQEBBs only). The blocked poster rings, if
  *   no other thread has, for what it waits for; each reservation requests a CQE. So that completes.
  *
- *   A mark and the turn. The reservation of poster Q begins at index F. Poster P publishes up to F
- *   without having seen Q's mark; Q then reads ready == F, and has the turn. If P has seen the
- *   mark, P publishes past F, and Q never reads ready == F. Only the poster that has the turn reads
- *   marks, so no two publish one reservation.
+ *   Posters that leave their doorbells to each other. A poster looks for a reservation behind its
+ *   own in its turn or later. The poster that it finds publishes after it, without DEFERRED, and
+ *   then rings for all that is published, or looks, too. The last one finds none, and rings. If it
+ *   never publishes, the channel has failed.
  *
- *   An old mark. A mark is cleared in the turn that publishes its reservation: 2^32 WQEBBs later
- *   the same first index would make it valid again (tests/models, MARK_KEPT). */
+ *   The compare-and-swap and a switch. The expected word has the epoch of the poster's snapshot,
+ *   for whose path its WQEs are written. A switch between the snapshot and the turn changes the
+ *   epoch of `ready`, and the compare-and-swap fails (tests/models, CAS_ANY_EPOCH). */
 #ifndef SHMEMD_IMPL_SQ_H
 #define SHMEMD_IMPL_SQ_H
 
@@ -212,205 +221,120 @@ SHMEMD_FN void shmemdi_sq_write(const shmemdi_chan_t *c, const shmemdi_reservati
 				   q->w[16], q->w[17], q->w[18], q->w[19]);
 }
 
-/* Turn. A poster publishes by a store to `ready`; one that has to wait for its turn may store a
- * mark before. These stores are .mmio accesses, and so are the loads of `ready`, `path`, `resv` and
- * the marks by a poster that waits for its turn, or has waited. Time of a put, 32 warps on one
- * channel, in runs of one day on H200s (in brackets: two other variants of the code before them):
- *
- *                                    rings                doorbell deferred
- *   all of them .mmio                226 - 234 ns (245)   209 - 216 ns (223)
- *   only the stores                  249                  222
- *   only the loads                   264                  233
- *   none: other strong accesses      249 - 254            222 - 230
- *
- * The cause is not known. */
+/* Turn. Loads of `ready`, `path` and `resv` by a poster that waits for its turn or has waited, and
+ * all stores to `ready`, are .mmio accesses. With another strong load of `path` beside the
+ * compare-and-swap, 32 warps on one channel take 241 to 247 ns a put, with the .mmio load 186 to
+ * 189 ns (H200). The cause is not known. */
 
-/* What the thread that has the turn will publish. */
-typedef struct shmemdi_turn {
-	uint64_t ready;  /* as it found it */
-	uint32_t end;    /* of its own reservation, and of those that it publishes for */
-	uint32_t cqes;   /* that they request; 0: this poster has nothing to publish */
-	int is_deferred; /* all of them were asked to defer the doorbell */
-	int is_now;      /* some of them were asked to ring it before they return */
-	int is_followed; /* another has reserved behind `end`; 0 if this one had the turn at once */
-} shmemdi_turn_t;
-
-/* The turn of a poster whose snapshot has ready == first. */
-SHMEMD_FN shmemdi_turn_t shmemdi_turn_now(const shmemdi_written_t *at, int when)
+/* `ready`, found as `ready`, after the reservation before `end` is published, with these flags. */
+SHMEMD_FN uint64_t shmemdi_sq_next_ready(uint64_t ready, uint32_t end, uint32_t flags)
 {
-	shmemdi_turn_t turn = {
-		at->ready, at->end, 1, when == SHMEMD_RING_DEFERRED, when == SHMEMD_RING_NOW, 0};
-	return turn;
+	uint32_t low = (uint32_t)ready & ~(SHMEMD_READY_RUNG | SHMEMD_READY_DEFERRED);
+
+	return (uint64_t)end << 32 | ((low | flags) + 0x10000u);
 }
 
-/* The mark of the reservation that begins at `index`. */
-SHMEMD_FN uint64_t *shmemdi_mark(shmemd_channel_t *ch, uint32_t depth, uint32_t index)
+/* May a poster that finds this `ready` leave its doorbell to a waiter or to a later poster, whether
+ * or not there is one? Only if the doorbell of every WQEBB that is not rung for was deferred.
+ * Otherwise the WQEs of a poster that relied on the next one to ring might never be sent: perhaps
+ * no thread waits for them. */
+SHMEMD_FN int shmemdi_sq_may_defer(uint64_t ready, int when)
 {
-	return (uint64_t *)(void *)(ch + 1) + (index & (depth - 1));
+	return when == SHMEMD_RING_DEFERRED &&
+	       ((uint32_t)ready & (SHMEMD_READY_RUNG | SHMEMD_READY_DEFERRED)) != 0;
 }
 
-#define SHMEMDI_MARKS_AT_ONCE 8u
-
-/* Take over marked reservations that follow. The thread loads 8 marks in one trip, and the next 8
- * if the run of marked reservations goes past them; it stops after half a queue, so that the turn
- * ends. The loops over the 8 marks are unrolled, because a variable index would put the marks into
- * local memory: then 32 warps on one channel took 12 % longer a put (H200). */
-SHMEMD_FN void shmemdi_sq_combine(shmemd_channel_t *ch, uint32_t depth, shmemdi_turn_t *turn)
+/* `ready` after such a poster has published without ringing. */
+SHMEMD_FN uint64_t shmemdi_sq_unrung_ready(uint64_t ready, uint32_t end, int when)
 {
-	uint32_t stop = turn->end + depth / 2;
-	uint32_t tag = SHMEMD_MARK_SET | SHMEMD_READY_EPOCH(turn->ready);
-	uint32_t any = 0, all = ~(uint32_t)0; /* flags */
-	uint64_t marks[SHMEMDI_MARKS_AT_ONCE];
-	uint32_t i, at;
-
-	do {
-		at = turn->end;
-		for (i = 0; i < SHMEMDI_MARKS_AT_ONCE; i++)
-			marks[i] = shmemd_arch_ld_mmio_u64(shmemdi_mark(ch, depth, at + i));
-		for (i = 0; i < SHMEMDI_MARKS_AT_ONCE; i++) {
-			/* The first mark was not taken (0 - 1 wraps), or it covers all 8 places. */
-			if (i == 1 && turn->end - at - 1 >= SHMEMDI_MARKS_AT_ONCE - 1)
-				break;
-			if (((turn->end ^ (at + i)) | (SHMEMD_MARK_FIRST(marks[i]) ^ (at + i)) |
-			     (SHMEMD_MARK_TAG(marks[i]) ^ tag)) != 0)
-				continue;
-			shmemd_arch_st_mmio_u64(shmemdi_mark(ch, depth, at + i), SHMEMD_MARK_NONE);
-			turn->end += SHMEMD_MARK_WQEBBS(marks[i]);
-			turn->cqes++;
-			any |= (uint32_t)marks[i];
-			all &= (uint32_t)marks[i];
-		}
-	} while (turn->end - at >= SHMEMDI_MARKS_AT_ONCE && !shmemdi_reached(turn->end, stop));
-	turn->is_deferred &= (all & SHMEMD_MARK_DEFERRED) != 0;
-	turn->is_now |= (any & SHMEMD_MARK_NOW) != 0;
+	return shmemdi_sq_next_ready(ready, end,
+				     shmemdi_sq_may_defer(ready, when) ? SHMEMD_READY_DEFERRED : 0);
 }
 
-/* Has another poster reserved behind `end`, by this reservation word? */
-SHMEMD_FN int shmemdi_sq_is_followed(uint64_t resv, uint32_t end)
+/* The `ready` that a poster expects to find in its turn, by the one that it has seen: as if the
+ * posters in between reserved as many WQEBBs each as this one, left their doorbells, and deferred
+ * them if all that is not rung for, or else this poster, does. If that is wrong, the
+ * compare-and-swap fails once more. Their CQEs are counted exactly if the WQEBBs are a power of
+ * two: a shift, since a division takes as long as the access. */
+SHMEMD_FN uint64_t shmemdi_sq_expected_ready(const shmemdi_written_t *at, uint64_t seen, int when)
 {
-	uint32_t index = SHMEMD_RESV_INDEX(resv);
+	uint32_t wqebbs = at->end - at->first;
+	uint32_t cqes = (at->first - SHMEMD_READY_INDEX(seen)) >> shmemd_arch_popc(wqebbs - 1);
+	uint32_t flags = (uint32_t)seen & SHMEMD_READY_DEFERRED;
 
-	return index != end && shmemdi_reached(index, end);
+	if (seen & SHMEMD_READY_RUNG)
+		flags = when == SHMEMD_RING_DEFERRED ? SHMEMD_READY_DEFERRED : 0;
+	return SHMEMD_READY_WORD(at->first, SHMEMD_READY_CQES(seen) + cqes,
+				 SHMEMD_TAG(at->path) | flags);
 }
 
-/* By a poster whose WQEs in [first, end) are written: get the turn, or return with turn.cqes 0 if
- * another has published them or the channel has failed. mark: to store for posters that have the
- * turn earlier, or SHMEMD_MARK_NONE. A poll takes one trip to memory. The marks and the reservation
- * word are loaded in the turn, in one trip; loaded in each poll they cost 32 warps 3 % (H200). */
-SHMEMD_FN shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t depth, uint32_t first,
-					      uint32_t end, uint64_t mark, int when)
+/* How the wait for the turn ends. */
+enum shmemdi_turn {
+	SHMEMDI_TURN_TAKEN,     /* the caller has it */
+	SHMEMDI_TURN_PUBLISHED, /* it is over; `ready` had no RUNG, and has none now */
+	SHMEMDI_TURN_FAILED,    /* the channel has failed */
+};
+
+/* By a poster whose WQEs are written and whose snapshot is of an earlier turn: wait for the turn,
+ * and publish in it if nothing else is to be done there. must_take: something is. *ready gets the
+ * `ready` of the turn, as it was. */
+SHMEMD_FN int shmemdi_sq_wait_turn(shmemd_channel_t *ch, const shmemdi_written_t *at, int when,
+				   int must_take, uint64_t *ready)
 {
-	shmemdi_turn_t turn = {0, end, 0, when == SHMEMD_RING_DEFERRED, when == SHMEMD_RING_NOW, 0};
-	uint64_t path, resv;
-	uint32_t looks;
+	uint64_t seen = at->ready, expected, path;
 
 	shmemd_arch_fence_before_publish();
-	if (mark != SHMEMD_MARK_NONE)
-		shmemd_arch_st_mmio_u64(shmemdi_mark(ch, depth, first), mark);
-	for (;;) {
-		turn.ready = shmemd_arch_ld_mmio_u64(&ch->ready);
+	do {
+		expected = shmemdi_sq_expected_ready(at, seen, when);
+		if (must_take)
+			seen = shmemd_arch_ld_mmio_u64(&ch->ready);
+		else
+			seen = shmemd_arch_atom_cas_u64(
+				&ch->ready, expected,
+				shmemdi_sq_unrung_ready(expected, at->end, when));
 		path = shmemd_arch_ld_mmio_u64(&ch->path);
-		if (SHMEMD_READY_INDEX(turn.ready) == first)
-			break;
-		if (shmemdi_reached(SHMEMD_READY_INDEX(turn.ready), first) ||
-		    SHMEMD_PATH_STATUS(path)) {
-			/* Acquire: another poster has published for this one, or the channel has
-			 * failed. What that publication covers, including the bit in `used`, must
-			 * be visible to a later quiet of this thread or of its coalesced lanes
-			 * (tests/explore, ring_order). */
-			shmemd_arch_fence_acquire();
-			return turn;
-		}
 		shmemd_arch_spin_hint();
-	}
-	if (mark != SHMEMD_MARK_NONE)
-		shmemd_arch_st_mmio_u64(shmemdi_mark(ch, depth, first), SHMEMD_MARK_NONE);
-	turn.cqes = 1;
-	resv = shmemd_arch_ld_mmio_u64(&ch->resv);
-	shmemdi_sq_combine(ch, depth, &turn);
-	/* What is published and rung for are WQEs of others, too. */
+	} while (SHMEMD_READY_INDEX(seen) != at->first && !SHMEMD_PATH_STATUS(path));
+	/* Acquire. What this poster rings for are WQEs of others, too; what a failed channel has
+	 * completed is complete; `rung` is not older than the `ready` without RUNG. */
 	shmemd_arch_fence_acquire();
-	/* The word was loaded beside the marks, and may be older than the reservations whose marks
-	 * were taken. So a poster that would ring by the default rule loads it again, and for few
-	 * WQEBBs once more, 0.15 us each. With 2 such loads 8 warps on one channel, host queue,
-	 * rang every 28th put, 560 ns a put; with 1 every 11th, 645 ns; a third gained nothing. The
-	 * number of loads is about speed alone, so no test fails with another one: a poster that
-	 * misses the one behind it rings a doorbell that the other would have rung. */
-	turn.is_followed = shmemdi_sq_is_followed(resv, turn.end);
-	looks = turn.end - first < 16 ? 2 : 1;
-	for (; looks && !(turn.is_followed | turn.is_now | turn.is_deferred); looks--)
-		turn.is_followed =
-			shmemdi_sq_is_followed(shmemd_arch_ld_mmio_u64(&ch->resv), turn.end);
-	return turn;
+	*ready = seen;
+	if (SHMEMD_READY_INDEX(seen) != at->first)
+		return SHMEMDI_TURN_FAILED;
+	if (must_take || (seen & SHMEMD_READY_RUNG) ||
+	    SHMEMD_READY_EPOCH(seen) != SHMEMD_TAG(at->path))
+		return SHMEMDI_TURN_TAKEN;
+	/* It is the turn, though the expectation was wrong. An addition, because a store would need
+	 * a fence before it: only through atomics does a thread that acquires
+	 * `ready` synchronise with the posters before this one, too. */
+	if (seen != expected)
+		shmemd_arch_red_add_u64(&ch->ready,
+					shmemdi_sq_unrung_ready(seen, at->end, when) - seen);
+	return SHMEMDI_TURN_PUBLISHED;
 }
 
-/* The mark that a poster leaves: none if it needs the number of its CQE, to wait for it. */
-SHMEMD_FN uint64_t shmemdi_sq_mark_word(const shmemdi_written_t *at, shmemdi_how_t how)
+/* Has another poster reserved behind `end`? Looks so often, 0.15 us each, if it finds none. A
+ * poster that misses the one behind it rings a doorbell that the other would have rung: with 1 load
+ * 2 warps on one channel take 1.4 times as long a put as with 3. The number of loads is about speed
+ * alone, so no test fails with another one. */
+SHMEMD_FN int shmemdi_sq_is_followed(const shmemd_channel_t *ch, uint32_t end, uint32_t looks)
 {
-	uint64_t low = SHMEMD_TAG(at->path);
+	uint32_t index;
 
-	if (how.needs_ticket)
-		return SHMEMD_MARK_NONE;
-	if (how.when == SHMEMD_RING_DEFERRED)
-		low |= SHMEMD_MARK_DEFERRED;
-	if (how.when == SHMEMD_RING_NOW)
-		low |= SHMEMD_MARK_NOW;
-	return SHMEMD_MARK_WORD(at->first, at->end - at->first, low);
-}
-
-/* In the turn: ring for everything before turn->end. */
-SHMEMD_FN void shmemdi_sq_ring(const shmemdi_chan_t *c, const shmemdi_written_t *at,
-			       const shmemdi_turn_t *turn)
-{
-	int needs_lock = !(turn->ready & SHMEMD_READY_RUNG);
-	uint64_t rung = SHMEMD_BUSY;
-
-	while (needs_lock) {
-		rung = shmemd_arch_ld_relaxed_u64(&c->ch->rung);
-		if (!(rung & SHMEMD_BUSY) && shmemd_arch_try_lock(&c->ch->rung, rung))
-			break;
-		shmemd_arch_spin_hint();
-	}
-	shmemdi_ring(c, at->path, at->queue, at->doorbell, turn->end);
-	if (needs_lock)
-		shmemd_arch_unlock(&c->ch->rung, SHMEMD_RUNG_WORD(turn->end));
-}
-
-/* In the turn: publish; `ready` keeps its flags. A store is enough: each publisher has acquired
- * what the one before it released, so a thread that acquires `ready` has synchronised with all of
- * them. */
-SHMEMD_FN void shmemdi_sq_advance_ready(const shmemdi_chan_t *c, const shmemdi_turn_t *turn)
-{
-	uint32_t low = (uint32_t)turn->ready + (turn->cqes << 16);
-
-	shmemd_arch_st_mmio_u64(&c->ch->ready, (uint64_t)turn->end << 32 | low);
-}
-
-/* The same, with these flags in place of its own. */
-SHMEMD_FN void shmemdi_sq_set_ready(const shmemdi_chan_t *c, const shmemdi_turn_t *turn,
-				    uint32_t flags)
-{
-	shmemdi_turn_t to = *turn;
-
-	to.ready = (to.ready & ~(uint64_t)(SHMEMD_READY_RUNG | SHMEMD_READY_DEFERRED)) | flags;
-	shmemdi_sq_advance_ready(c, &to);
-}
-
-/* May the doorbell of what this turn publishes be left to a waiter or to a later poster? Only if
- * the doorbell of every WQEBB that is not rung for was deferred. Otherwise the WQEs of a poster
- * that relied on the next one to ring might never be sent: perhaps no thread waits for them. */
-SHMEMD_FN int shmemdi_sq_may_defer(const shmemdi_turn_t *turn)
-{
-	return turn->is_deferred &&
-	       (turn->ready & (SHMEMD_READY_RUNG | SHMEMD_READY_DEFERRED)) != 0;
+	do {
+		index = SHMEMD_RESV_INDEX(shmemd_arch_ld_mmio_u64(&ch->resv));
+		if (index != end && shmemdi_reached(index, end))
+			return 1;
+	} while (--looks);
+	return 0;
 }
 
 /* In the turn, before it publishes: keep `flush` from lagging 2^32 WQEBBs behind `ready`, where its
  * index would equal that of `ready` again and seem to cover what was never flushed. The poster of a
- * flush READ stores its own end: what its turn publishes for others comes after the READ. Any other
- * poster whose turn reaches a multiple of 2^30 WQEBBs moves `flush` to 2^30 behind its own WQEBBs
- * if `flush` lags by 2^30 or more. If it lags by less it stays, since a thread may be about to wait
- * for that READ. So at the next multiple it lags by 2^31 and one turn's WQEBBs at most. */
+ * flush READ stores its own end. Any other poster whose reservation reaches a multiple of 2^30
+ * WQEBBs moves `flush` to 2^30 behind its own WQEBBs if `flush` lags by 2^30 or more. If it lags by
+ * less it stays, since a thread may be about to wait for that READ. So at the next multiple it lags
+ * by 2^31 and one reservation's WQEBBs at most. */
 #define SHMEMDI_FLUSH_LOG_STEP 30u
 
 SHMEMD_FN int shmemdi_sq_ends_step(uint32_t first, uint32_t end)
@@ -419,44 +343,17 @@ SHMEMD_FN int shmemdi_sq_ends_step(uint32_t first, uint32_t end)
 }
 
 SHMEMD_FN void shmemdi_sq_note_flush(const shmemdi_chan_t *c, const shmemdi_written_t *at,
-				     shmemdi_how_t how, const shmemdi_turn_t *turn)
+				     shmemdi_how_t how, uint64_t ready)
 {
 	uint32_t step = (uint32_t)1 << SHMEMDI_FLUSH_LOG_STEP, index = at->first - step;
 
 	if (how.is_flush)
 		index = at->end;
-	else if (!shmemdi_sq_ends_step(at->first, turn->end) ||
+	else if (!shmemdi_sq_ends_step(at->first, at->end) ||
 		 at->first - SHMEMD_READY_INDEX(shmemd_arch_ld_relaxed_u64(&c->ch->flush)) < step)
 		return;
-	shmemd_arch_st_relaxed_u64(&c->ch->flush,
-				   SHMEMD_READY_WORD(index, SHMEMD_READY_CQES(turn->ready),
-						     SHMEMD_READY_EPOCH(turn->ready)));
-}
-
-/* In the turn: publish, and leave the doorbell to a later poster or to a waiter. */
-SHMEMD_FN void shmemdi_sq_publish_unrung(const shmemdi_chan_t *c, const shmemdi_written_t *at,
-					 const shmemdi_turn_t *turn)
-{
-	if (turn->ready & SHMEMD_READY_RUNG)
-		shmemd_arch_st_relaxed_u64(&c->ch->rung, SHMEMD_RUNG_WORD(at->first));
-	shmemd_arch_fence_before_publish();
-	shmemdi_sq_set_ready(c, turn, shmemdi_sq_may_defer(turn) ? SHMEMD_READY_DEFERRED : 0);
-}
-
-/* In the turn: publish, and ring if this poster must. */
-SHMEMD_FN void shmemdi_sq_publish(const shmemdi_chan_t *c, const shmemdi_written_t *at,
-				  const shmemdi_turn_t *turn)
-{
-	int is_left = shmemdi_sq_may_defer(turn) ||
-		      (turn->is_followed && !turn->is_now &&
-		       !((at->first ^ turn->end) >> SHMEMD_LOG_BATCH(c->geometry)));
-
-	if (is_left) {
-		shmemdi_sq_publish_unrung(c, at, turn);
-		return;
-	}
-	shmemdi_sq_ring(c, at, turn);
-	shmemdi_sq_set_ready(c, turn, SHMEMD_READY_RUNG);
+	shmemd_arch_st_relaxed_u64(&c->ch->flush, SHMEMD_READY_WORD(index, SHMEMD_READY_CQES(ready),
+								    SHMEMD_READY_EPOCH(ready)));
 }
 
 /* In the turn, with a `ready` of a later epoch than that of the WQEs: move them to the path that
@@ -473,24 +370,78 @@ SHMEMD_FN void shmemdi_sq_move(const shmemdi_chan_t *c, shmemdi_written_t *at)
 	at->doorbell = line.doorbell;
 }
 
+/* In the turn: publish, and leave the doorbell to a later poster, to a waiter, or to this one after
+ * its turn. A store is enough: the poster has acquired what the one before it released, so a thread
+ * that acquires `ready` has synchronised with all of them. */
+SHMEMD_FN void shmemdi_sq_publish_unrung(shmemd_channel_t *ch, const shmemdi_written_t *at,
+					 uint64_t ready, int when)
+{
+	if (ready & SHMEMD_READY_RUNG)
+		shmemd_arch_st_relaxed_u64(&ch->rung, SHMEMD_RUNG_WORD(at->first));
+	shmemd_arch_fence_before_publish();
+	shmemd_arch_st_mmio_u64(&ch->ready, shmemdi_sq_unrung_ready(ready, at->end, when));
+}
+
+/* In the turn: ring for everything before at->end, and publish. */
+SHMEMD_FN void shmemdi_sq_publish_rung(const shmemdi_chan_t *c, const shmemdi_written_t *at,
+				       uint64_t ready)
+{
+	int needs_lock = !(ready & SHMEMD_READY_RUNG);
+	uint64_t rung = SHMEMD_BUSY;
+
+	while (needs_lock) {
+		rung = shmemd_arch_ld_relaxed_u64(&c->ch->rung);
+		if (!(rung & SHMEMD_BUSY) && shmemd_arch_try_lock(&c->ch->rung, rung))
+			break;
+		shmemd_arch_spin_hint();
+	}
+	shmemdi_ring(c, at->path, at->queue, at->doorbell, at->end);
+	if (needs_lock) {
+		shmemd_arch_unlock(&c->ch->rung, SHMEMD_RUNG_WORD(at->end));
+		/* Without this fence a thread that acquires `ready` could lock `rung` and find
+		 * itself unlocked by this thread, whose store becomes visible later. */
+		shmemd_arch_fence_before_publish();
+	}
+	shmemd_arch_st_mmio_u64(&c->ch->ready,
+				shmemdi_sq_next_ready(ready, at->end, SHMEMD_READY_RUNG));
+}
+
 /* By a poster that the plain case below does not cover, by the poster of a flush READ, and for work
  * requests (shmemdi_wr_post_lanes), whose code is small, not fast. Returns the ticket's word. */
 SHMEMD_FN_CALL uint64_t shmemdi_sq_submit_any(shmemdi_chan_t c, shmemdi_written_t at,
 					      shmemdi_how_t how)
 {
-	shmemdi_turn_t turn = shmemdi_turn_now(&at, how.when);
+	int had_turn = SHMEMD_READY_INDEX(at.ready) == at.first;
+	int notes_flush = how.is_flush || shmemdi_sq_ends_step(at.first, at.end);
+	int must_ring =
+		how.when == SHMEMD_RING_NOW || (at.first ^ at.end) >> SHMEMD_LOG_BATCH(c.geometry);
+	int is_alone = had_turn && (at.ready & (SHMEMD_READY_RUNG | SHMEMD_READY_DEFERRED)) != 0;
+	int turn = SHMEMDI_TURN_TAKEN, may_defer, is_followed = 1;
+	uint64_t ready = at.ready, ticket;
 
-	if (SHMEMD_READY_INDEX(at.ready) != at.first)
-		turn = shmemdi_sq_take_turn(c.ch, shmemdi_depth(&c), at.first, at.end,
-					    shmemdi_sq_mark_word(&at, how), how.when);
-	if (turn.cqes == 0)
+	if (!had_turn)
+		turn = shmemdi_sq_wait_turn(c.ch, &at, how.when, notes_flush, &ready);
+	if (turn == SHMEMDI_TURN_FAILED)
 		return SHMEMD_READY_WORD(at.end, 0, SHMEMDI_TICKET_VOID);
-	if (SHMEMD_READY_EPOCH(turn.ready) != SHMEMD_TAG(at.path))
+	ticket = SHMEMD_READY_WORD(at.end, SHMEMD_READY_CQES(ready), SHMEMD_READY_EPOCH(ready));
+	if (SHMEMD_READY_EPOCH(ready) != SHMEMD_TAG(at.path))
 		shmemdi_sq_move(&c, &at);
-	shmemdi_sq_note_flush(&c, &at, how, &turn);
-	shmemdi_sq_publish(&c, &at, &turn);
-	return SHMEMD_READY_WORD(at.end, SHMEMD_READY_CQES(turn.ready),
-				 SHMEMD_READY_EPOCH(turn.ready));
+	if (notes_flush)
+		shmemdi_sq_note_flush(&c, &at, how, ready);
+	may_defer = shmemdi_sq_may_defer(ready, how.when);
+	if (turn == SHMEMDI_TURN_TAKEN) {
+		if (!may_defer &&
+		    (is_alone || !shmemdi_sq_is_followed(c.ch, at.end, must_ring ? 1 : 3))) {
+			shmemdi_sq_publish_rung(&c, &at, ready);
+			return ticket;
+		}
+		shmemdi_sq_publish_unrung(c.ch, &at, ready, how.when);
+	} else if (!may_defer && !must_ring) {
+		is_followed = shmemdi_sq_is_followed(c.ch, at.end, 3);
+	}
+	if (!may_defer && (must_ring || !is_followed))
+		shmemdi_ring_unrung(&c, at.end);
+	return ticket;
 }
 
 /* Has a poster with this snapshot the turn, and nothing to do in it but to publish and to ring or
@@ -528,7 +479,6 @@ SHMEMD_FN shmemdi_ticket_t shmemdi_sq_submit(const shmemdi_chan_t *c,
 					     shmemdi_how_t how, uint32_t zero)
 {
 	shmemdi_written_t at = shmemdi_sq_written(reserved);
-	shmemdi_turn_t turn = shmemdi_turn_now(&at, how.when);
 	shmemdi_ticket_t ticket = {SHMEMD_READY_WORD(at.end, SHMEMD_READY_CQES(at.ready),
 						     SHMEMD_READY_EPOCH(at.ready)),
 				   at.queue};
@@ -537,10 +487,12 @@ SHMEMD_FN shmemdi_ticket_t shmemdi_sq_submit(const shmemdi_chan_t *c,
 	if (SHMEMD_ARCH_UNLIKELY(!shmemdi_sq_is_plain(&at, how.when))) {
 		ticket.word = SHMEMD_ARCH_INDIRECT(shmemdi_sq_submit_any)(*c, at, how);
 	} else if (how.when == SHMEMD_RING_DEFERRED) {
-		shmemdi_sq_publish_unrung(c, &at, &turn);
+		shmemdi_sq_publish_unrung(c->ch, &at, at.ready, how.when);
 	} else {
 		shmemdi_ring_nic(c, at.path, at.queue, at.doorbell, at.end, zero);
-		shmemdi_sq_advance_ready(c, &turn); /* RUNG is set in it already */
+		/* shmemdi_sq_next_ready where RUNG is set already. */
+		shmemd_arch_st_mmio_u64(&c->ch->ready,
+					(uint64_t)at.end << 32 | ((uint32_t)at.ready + 0x10000u));
 	}
 	return ticket;
 }

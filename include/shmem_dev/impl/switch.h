@@ -26,15 +26,16 @@
  * Interleavings considered
  *   A poster with a snapshot of the old path. It has not published. So it finds the reservation's
  *   epoch newer than that of its snapshot (shmemdi_line_needs_slow_path); or it gets the turn
- *   after the switch, from a load of `ready` that shows the new epoch, and moves its WQEs
- *   (shmemdi_sq_move).
+ *   after the switch, from an access to `ready` that shows the new epoch, and moves its WQEs
+ *   (shmemdi_sq_move). Its compare-and-swap on `ready` expects the old epoch, and fails.
  *
  *   A poster whose snapshot shows that it has the turn stores `ready` without loading it again
- *   (shmemdi_sq_is_plain). A switch in between would be overwritten with the old epoch. There is
- *   none. The compare-and-swap of a helper after this poster's fetch-add fails, since `resv` is
- *   past `ready` until the store; one before it gives the fetch-add the new epoch, and so the slow
- *   path. A poster that waits for space switches only in its turn, and the turn is this poster's
- *   (tests/models, HELP_ADDS, HELP_UNSEEN, NO_RESV_EPOCH).
+ *   (shmemdi_sq_is_plain), and one that has waited may add to what it has loaded. A switch in
+ *   between would be overwritten with the old epoch. There is none. The compare-and-swap of a
+ *   helper after this poster's fetch-add fails, since `resv` is past `ready` until the poster
+ *   publishes; one before it gives the fetch-add the new epoch, and so the slow path. A poster that
+ *   waits for space switches only in its turn, and the turn is this poster's (tests/models,
+ *   HELP_ADDS, HELP_UNSEEN, NO_RESV_EPOCH).
  *
  *   A helper and a new poster. The helper unlocks `rung` before it stores the new epoch to `ready`.
  *   Otherwise the poster, which that store lets go on, could publish without RUNG, another thread
@@ -461,7 +462,7 @@ SHMEMD_FN shmemdi_chan_t shmemdi_order_chan(const shmemd_ctx_t *ctx, const shmem
 	size_t channel = (size_t)o->k * ctx->n_world + o->world_pe;
 	shmemdi_chan_t c;
 
-	c.ch = (shmemd_channel_t *)(void *)(ctx->channels + channel * ctx->channel_nbytes);
+	c.ch = &ctx->channels[channel];
 	c.ctx = ctx->device_copy;
 	c.pe = ctx->flags & SHMEMD_CTX_WORLD_NUMBERS ? (int)o->world_pe : -1;
 	c.world_pe = o->world_pe;

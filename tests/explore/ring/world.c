@@ -125,7 +125,6 @@ static void name_memory(void)
 		shmemsim_name(rig_pes[pe].heap, GRANULES * RIG_GRANULE, heaps[pe]);
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		shmemsim_name((char *)e->words + words[i].at, words[i].nbytes, words[i].name);
-	shmemsim_name(e->words + 1, ring_dims.plan.depth * sizeof(uint64_t), "marks");
 	shmemsim_name(e->wqes, ring_dims.plan.depth * SHMEMD_WQEBB_NBYTES, "WQEs");
 	shmemsim_name(e->cqes, ring_dims.plan.depth * SHMEMD_CQE_NBYTES, "CQEs");
 	shmemsim_name(rig_pes[0].bounces, 5 * SHMEMD_BOUNCE_NBYTES, "bounce buffers");

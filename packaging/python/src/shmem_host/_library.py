@@ -9,7 +9,7 @@ import pathlib
 from ctypes import POINTER, c_char_p, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
 
 # Compared with the headers by tests/packages/python_env.sh.
-ABI_VERSION = 1 << 16 | 4
+ABI_VERSION = 2 << 16
 CTX_NBYTES = 208
 ERROR_NBYTES = 88
 UNIQUEID_NBYTES = 128
