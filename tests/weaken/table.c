@@ -99,7 +99,6 @@ reason_t reasons[] = {
 	    "harmless, only threads of this GPU publish and read CQEs."),
 	ROW(shmemdi_sq_wait_turn, arch_fence_acquire, 1, 1, GPU,
 	    "harmless, only threads of this GPU publish."),
-	ROW(shmemdi_sq_publish_rung, arch_try_lock, 1, 1, RELAXED | CTA, STORES_IN_ORDER),
 	ROW(shmemdi_sq_publish_rung, arch_unlock, 1, 1, RELAXED | CTA, STORES_IN_ORDER),
 	ROW(shmemdi_sq_publish_rung, arch_fence_before_publish, 1, 1, REMOVED | CTA,
 	    "wrong, but not in the emulator, where stores to one word become visible in the order "

@@ -120,10 +120,10 @@ SHMEMD_FN void shmemdi_channel_fail(const shmemdi_chan_t *c, int status)
 	}
 }
 
-/* Take the lock in bit 0 of a word: of `done`, of the latch's `reports`, or, in a switch, of
- * `rung`. The holder of the lock in `rung` waits at most for the one in `done`; the holder of the
- * one in `done` at most, with SHMEMD_CTX_FT, for the one in `reports`, whose holder waits for none.
- * Returns the word as it was. */
+/* Take the lock in bit 0 of a word: of `done`, of the latch's `reports`, or, in a switch or by a
+ * poster in its turn, of `rung`. The holder of the lock in `rung` waits at most for the one in
+ * `done`; the holder of the one in `done` at most, with SHMEMD_CTX_FT, for the one in `reports`,
+ * whose holder waits for none. Returns the word as it was. */
 SHMEMD_FN uint64_t shmemdi_lock(uint64_t *p)
 {
 	for (;;) {

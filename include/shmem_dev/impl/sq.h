@@ -342,6 +342,7 @@ SHMEMD_FN int shmemdi_sq_ends_step(uint32_t first, uint32_t end)
 	return (first ^ end) >> SHMEMDI_FLUSH_LOG_STEP != 0;
 }
 
+/* By the poster of a flush READ, or one whose reservation ends such a step. */
 SHMEMD_FN void shmemdi_sq_note_flush(const shmemdi_chan_t *c, const shmemdi_written_t *at,
 				     shmemdi_how_t how, uint64_t ready)
 {
@@ -349,8 +350,7 @@ SHMEMD_FN void shmemdi_sq_note_flush(const shmemdi_chan_t *c, const shmemdi_writ
 
 	if (how.is_flush)
 		index = at->end;
-	else if (!shmemdi_sq_ends_step(at->first, at->end) ||
-		 at->first - SHMEMD_READY_INDEX(shmemd_arch_ld_relaxed_u64(&c->ch->flush)) < step)
+	else if (at->first - SHMEMD_READY_INDEX(shmemd_arch_ld_relaxed_u64(&c->ch->flush)) < step)
 		return;
 	shmemd_arch_st_relaxed_u64(&c->ch->flush, SHMEMD_READY_WORD(index, SHMEMD_READY_CQES(ready),
 								    SHMEMD_READY_EPOCH(ready)));
@@ -387,14 +387,9 @@ SHMEMD_FN void shmemdi_sq_publish_rung(const shmemdi_chan_t *c, const shmemdi_wr
 				       uint64_t ready)
 {
 	int needs_lock = !(ready & SHMEMD_READY_RUNG);
-	uint64_t rung = SHMEMD_BUSY;
 
-	while (needs_lock) {
-		rung = shmemd_arch_ld_relaxed_u64(&c->ch->rung);
-		if (!(rung & SHMEMD_BUSY) && shmemd_arch_try_lock(&c->ch->rung, rung))
-			break;
-		shmemd_arch_spin_hint();
-	}
+	if (needs_lock)
+		shmemdi_lock(&c->ch->rung);
 	shmemdi_ring(c, at->path, at->queue, at->doorbell, at->end);
 	if (needs_lock) {
 		shmemd_arch_unlock(&c->ch->rung, SHMEMD_RUNG_WORD(at->end));
