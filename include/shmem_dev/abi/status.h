@@ -113,15 +113,15 @@ enum shmemd_bulk_element {
 /* When a channel's doorbell is rung for what is posted (channel.h). */
 enum shmemd_ring_mode {
 	/* Rings, unless all of this holds: the poster had to wait for its turn, or an earlier
-	 * doorbell was left to it; another poster has reserved behind it; no batch ends here. Then
-	 * the poster behind it rings for both, or leaves both to the next one under the same
-	 * conditions. */
+	 * poster left its doorbell to it; another poster has reserved behind it; no batch ends
+	 * here. Then the poster behind it rings for both, or leaves both to the next one under the
+	 * same conditions. */
 	SHMEMD_RING_DEFAULT = 0,
 	SHMEMD_RING_NOW = 1, /* before this call returns */
 	/* Left to a later call on this channel that is not deferred, or to a thread that waits for
 	 * a completion or for space of this channel. Waits for signals and words do not ring. As
-	 * RING_DEFAULT if an earlier doorbell that was not deferred was left to this call, or its
-	 * poster rang it after others had posted behind it. */
+	 * RING_DEFAULT if an earlier doorbell that was not deferred was left to this call, or if
+	 * its poster rang it after its turn, as posters do that share a channel. */
 	SHMEMD_RING_DEFERRED = 2,
 };
 

@@ -244,18 +244,19 @@ SHMEMD_FN int shmemdi_sq_may_defer(uint64_t ready, int when)
 	       ((uint32_t)ready & (SHMEMD_READY_RUNG | SHMEMD_READY_DEFERRED)) != 0;
 }
 
-/* `ready` after such a poster has published without ringing. */
+/* `ready` after a poster that found this `ready` has published without ringing. */
 SHMEMD_FN uint64_t shmemdi_sq_unrung_ready(uint64_t ready, uint32_t end, int when)
 {
 	return shmemdi_sq_next_ready(ready, end,
 				     shmemdi_sq_may_defer(ready, when) ? SHMEMD_READY_DEFERRED : 0);
 }
 
-/* The `ready` that a poster expects to find in its turn, by the one that it has seen: as if the
- * posters in between reserved as many WQEBBs each as this one, left their doorbells, and deferred
- * them if all that is not rung for, or else this poster, does. If that is wrong, the
- * compare-and-swap fails once more. Their CQEs are counted exactly if the WQEBBs are a power of
- * two: a shift, since a division takes as long as the access. */
+/* The `ready` that a poster expects to find in its turn, computed from the one that it saw last. It
+ * assumes that each poster in between has reserved as many WQEBBs as this one, and left its
+ * doorbell; and that these posters defer their doorbells if DEFERRED is set or, where RUNG is set,
+ * if this poster does. If that is wrong, the compare-and-swap fails once more. The number of
+ * posters is exact if the WQEBBs of each are a power of two: it is computed by a shift, because a
+ * division would be in the loop. */
 SHMEMD_FN uint64_t shmemdi_sq_expected_ready(const shmemdi_written_t *at, uint64_t seen, int when)
 {
 	uint32_t wqebbs = at->end - at->first;
@@ -304,19 +305,19 @@ SHMEMD_FN int shmemdi_sq_wait_turn(shmemd_channel_t *ch, const shmemdi_written_t
 	if (must_take || (seen & SHMEMD_READY_RUNG) ||
 	    SHMEMD_READY_EPOCH(seen) != SHMEMD_TAG(at->path))
 		return SHMEMDI_TURN_TAKEN;
-	/* It is the turn, though the expectation was wrong. An addition, because a store would need
-	 * a fence before it: only through atomics does a thread that acquires
-	 * `ready` synchronise with the posters before this one, too. */
+	/* This poster has the turn, although it expected another word. It adds, because a store
+	 * would need a fence before it: a thread that acquires `ready` synchronises with the
+	 * earlier posters, too, through atomics alone, or through a store after a fence. */
 	if (seen != expected)
 		shmemd_arch_red_add_u64(&ch->ready,
 					shmemdi_sq_unrung_ready(seen, at->end, when) - seen);
 	return SHMEMDI_TURN_PUBLISHED;
 }
 
-/* Has another poster reserved behind `end`? Looks so often, 0.15 us each, if it finds none. A
- * poster that misses the one behind it rings a doorbell that the other would have rung: with 1 load
- * 2 warps on one channel take 1.4 times as long a put as with 3. The number of loads is about speed
- * alone, so no test fails with another one. */
+/* Has another poster reserved behind `end`? Loads the reservation word up to `looks` times, 0.15 us
+ * each. A poster that misses the one behind it rings a doorbell that the other would have rung:
+ * with 1 load, 2 warps on one channel take 1.4 times as long a put as with 3. The number of loads
+ * matters for speed alone, so no test fails with another one. */
 SHMEMD_FN int shmemdi_sq_is_followed(const shmemd_channel_t *ch, uint32_t end, uint32_t looks)
 {
 	uint32_t index;
@@ -393,8 +394,8 @@ SHMEMD_FN void shmemdi_sq_publish_rung(const shmemdi_chan_t *c, const shmemdi_wr
 	shmemdi_ring(c, at->path, at->queue, at->doorbell, at->end);
 	if (needs_lock) {
 		shmemd_arch_unlock(&c->ch->rung, SHMEMD_RUNG_WORD(at->end));
-		/* Without this fence a thread that acquires `ready` could lock `rung` and find
-		 * itself unlocked by this thread, whose store becomes visible later. */
+		/* Without this fence the unlock could become visible after `ready`: another thread
+		 * that has acquired `ready` and locked `rung` would lose its lock. */
 		shmemd_arch_fence_before_publish();
 	}
 	shmemd_arch_st_mmio_u64(&c->ch->ready,
@@ -485,7 +486,7 @@ SHMEMD_FN shmemdi_ticket_t shmemdi_sq_submit(const shmemdi_chan_t *c,
 		shmemdi_sq_publish_unrung(c->ch, &at, at.ready, how.when);
 	} else {
 		shmemdi_ring_nic(c, at.path, at.queue, at.doorbell, at.end, zero);
-		/* shmemdi_sq_next_ready where RUNG is set already. */
+		/* shmemdi_sq_next_ready with RUNG, of a `ready` that has RUNG and not DEFERRED. */
 		shmemd_arch_st_mmio_u64(&c->ch->ready,
 					(uint64_t)at.end << 32 | ((uint32_t)at.ready + 0x10000u));
 	}
